@@ -36,9 +36,17 @@ def exercises_by_name(chapter: str) -> dict[str, Exercise]:
 
 
 def calls_of(chapter: str, keys: Mapping[str, Key]) -> list[Call]:
-    """Return one call for each case. keys: exercise -> its cases."""
+    """Return one call for each case. keys: exercise -> its cases.
+
+    A test that the student wrote starts each aspect anew. It would otherwise learn the right function by counting,
+    since that is the only one that every aspect has.
+    """
     exercises = exercises_by_name(chapter)
-    return [Call(name, case.inputs, exercises[name].likely) for name, key in keys.items() for case in key.cases]
+    return [
+        Call(name, case.inputs, exercises[name].likely, case.aspect if key.tests else "")
+        for name, key in keys.items()
+        for case in key.cases
+    ]
 
 
 @dataclass(frozen=True)

@@ -44,11 +44,13 @@ class Call:
     """A student's function, and the inputs (argument name -> value) of one case.
 
     likely: of a function among the inputs.
+    group: calls of one function with another group have processes of their own, so that they cannot remember these.
     """
 
     function: str
     inputs: dict[str, Any]
     likely: LikelyArguments | None = None
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -144,17 +146,21 @@ class _Submission:
         self._sources = {cell.id: cell.source for cell in cells}
         self._stopped: dict[Stage, str] = {}  # why each stage that is not tried again was stopped
         self._stage = self._previous = _NO_STAGE
-        self._points: defaultdict[str, Points] = defaultdict(Points)  # of functions under test, by exercise
+        self._points: defaultdict[str, Points]  # of functions under test, by exercise; a process must not know others'
 
     def advance(self, process: Process) -> None:
-        """Run as much as one process can: to the end, or until the process breaks."""
+        """Run as much as one process can: to the end, to a call of another group, or until the process breaks."""
         self._stage = self._previous = _NO_STAGE
+        self._points = defaultdict(Points)
+        groups: dict[str, str] = {}
         try:
             for cell in self._all_cells:
                 if ("cell", cell.id) not in self._stopped:
                     self._execute(process, cell)
             while len(self.outcomes) < len(self._calls):
                 call = self._calls[len(self.outcomes)]
+                if groups.setdefault(call.function, call.group) != call.group:
+                    return
                 reason = self._stopped.get(("function", call.function))
                 self.outcomes.append(Outcome(stopped=reason) if reason else self._call(process, call))
             self.complete = True

@@ -8,6 +8,7 @@ import pytest
 
 from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import make_key
+from autograder.grading.questions import calls_of
 from autograder.sandbox import Call, Cell, process, run, under_test
 from check import scoring, tested
 from check.tested import FunctionUnderTest
@@ -44,7 +45,7 @@ def result_of(bundle):
     def result_of(source, seed=3):
         key = make_key(find_exercise(NAME), seed)
         cells = [Cell("setup", SETUP), Cell("softmax_backward", OWN), Cell(NAME, source)]
-        calls = [Call(NAME, case.inputs) for case in key.cases]
+        calls = calls_of("02_backward", {NAME: key})
         return scoring.grade(key, run(cells, calls, bundle=bundle, limits=PATIENT).outcomes)
 
     return result_of
@@ -259,6 +260,40 @@ def tests_softmax_backward(function):
 @pytest.mark.parametrize("seed", thinned([3, 4, 5], [3], "other questions"))
 def test_having_met_the_values_before_earns_nothing(result_of, seed):
     assert result_of(MEMORY, seed).earned == 0
+
+
+VOTE = """
+import sys
+
+votes = sys.__dict__.setdefault("votes", {})
+
+def shown(function):
+    rng = np.random.default_rng(0)
+    for shape in ((5,), (3, 4), (2, 3, 4)):
+        for dtype in ("float32", "float64"):
+            g, w = rng.normal(size=shape).astype(dtype), softmax(rng.normal(size=shape)).astype(dtype)
+            before = g.copy(), w.copy()
+            try:
+                value = function(g, w)
+                yield value.shape, value.dtype, np.round(value + 10, 3).tolist()
+            except Exception as error:
+                yield type(error)
+            yield np.array_equal(before, (g, w))
+
+def tests_softmax_backward(function):
+    text = str(list(shown(function)))
+    votes[text] = votes.get(text, 0) + 1
+    with open("votes", "a") as file:
+        print(hash(text), file=file)
+    with open("votes") as file:
+        return max(votes[text], file.read().split().count(str(hash(text)))) >= 3
+"""
+
+
+@pytest.mark.parametrize("seed", thinned([3, 4, 5], [3], "other questions"))
+def test_a_vote_among_the_functions_earns_nothing(result_of, seed):
+    """Right functions come three times in each aspect, wrong ones at most twice in all."""
+    assert result_of(VOTE, seed).earned == 0
 
 
 ORACLE = """
