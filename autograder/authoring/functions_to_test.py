@@ -7,6 +7,8 @@ names harms instead, which `check` does to the student's own function.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from autograder.authoring.exercise import Draw, Exercise
 from check import harms
 from check.tested import FunctionUnderTest
@@ -31,7 +33,8 @@ def functions_to_test(
     """Yield the cases of one aspect. The test gets each function as the argument `function`.
 
     In a secret key the order is drawn, so that no counter knows which function comes next. Two wrong functions come
-    twice, so that a test cannot accept a function merely because it has seen the function's values before.
+    twice, so that a test cannot accept a function merely because it has seen the function's values before. The first
+    function is right no more often than it is any one of the wrong ones, although there are several right ones.
 
     Args:
         draw: the aspect's.
@@ -54,10 +57,15 @@ def functions_to_test(
         for harm in at_home:
             yield f"a function that {harms.words(harm)}", {"function": harms.Harmed(exercise.name, harm)}
         return
-    cases = [*_right(exercise, right), *_wrong(exercise, wrong)]
-    decoys = draw.rng.choice(len(wrong), size=min(DECOYS, len(wrong)), replace=False)
-    cases += [(f"{name}{AGAIN}", inputs) for name, inputs in (cases[len(right) + i] for i in decoys)]
-    yield from (cases[i] for i in draw.rng.permutation(len(cases)))
+    rights, wrongs = list(_right(exercise, right)), list(_wrong(exercise, wrong))
+    draw.rng.shuffle(rights)
+    decoys = draw.rng.choice(len(wrongs), size=min(DECOYS, len(wrongs)), replace=False)
+    again = [(f"{name}{AGAIN}", inputs) for name, inputs in (wrongs[i] for i in decoys)]
+    cases = [rights[0], *wrongs, *rights[1:], *again]
+    # Between 0 and 1; what has the same values as an earlier function comes after it.
+    places = draw.rng.random(1 + len(wrongs))
+    earlier = [*[places[0]] * (len(rights) - 1), *places[1 + decoys]]
+    yield from (cases[i] for i in np.argsort([*places, *draw.rng.uniform(earlier, 1)]))
 
 
 def _right(exercise: Exercise, functions: Sequence[str | OwnFunction]) -> Iterator[NamedCase]:
