@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+PATIENCE = 300  # seconds for the hub to start, or to end: servers that end one by one may need more than one minute
 
 
 @contextmanager
@@ -77,7 +78,7 @@ def hub(environment: Path, folder: Path, course: str = "") -> Iterator[str]:
         yield address
     finally:
         process.send_signal(signal.SIGTERM)  # the hub then ends all servers and its proxy
-        process.wait(timeout=60)
+        process.wait(timeout=PATIENCE)
         _end_orphans()
 
 
@@ -99,8 +100,8 @@ def try_as(account: str | None, *command: object, cwd: Path = Path("/")) -> subp
     return subprocess.run([*words, *map(str, command)], cwd=cwd, env=environment, capture_output=True, text=True)
 
 
-def _wait_for(address, process, log, seconds=300):
-    deadline = time.monotonic() + seconds
+def _wait_for(address, process, log):
+    deadline = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < deadline:
         try:
             urllib.request.urlopen(address, timeout=5).close()
