@@ -15,7 +15,7 @@ def open_resources() -> set[str]:
     """Return this process's children, pipes and the like, but not its files, since a cluster in it may open some.
 
     Nor are the warm sandboxes among them, which stay open, but their forks are. One that has just been retired ends a
-    little later, so this waits for it; unless a process of another test still has its socket.
+    little later, so this waits for it, and fails if a process that an earlier test left behind keeps it open.
     """
     for thread in threading.enumerate():
         if thread.name == RETIRED:

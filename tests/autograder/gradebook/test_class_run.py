@@ -176,7 +176,10 @@ def test_an_error_in_our_code_affects_one_submission_and_is_reported(course, han
 
 @pytest.fixture
 def grade_in_processes(monkeypatch):
-    """grade_in_processes() lets processes grade from now on. They end with the test, and return what they borrowed."""
+    """grade_in_processes() lets processes grade from now on, and returns the list of those that have started.
+
+    They end with the test, and return what they borrowed.
+    """
     started = []
 
     class Recorded(own_process.OwnProcess):
@@ -189,9 +192,9 @@ def grade_in_processes(monkeypatch):
         monkeypatch.setattr(own_process, "OwnProcess", Recorded)
         monkeypatch.setattr(client, "_threads", client.Threads)  # others do not get the threads of this test
         monkeypatch.setattr(worker, "grade_submission", None)  # in this process
+        return started
 
     yield grade_in_processes
-    assert started
     for process in started:
         process.end()
 
@@ -201,9 +204,10 @@ def test_processes_grade_as_threads_do(course, hand_in, contents, grade_in_proce
     for name in ("perfect", "unknown-mistake", "truncated"):
         hand_in(name, contents[name])
     in_threads = reports(course, graded(course))
-    grade_in_processes()
+    processes = grade_in_processes()
     shutil.rmtree(course / "reports")
     assert reports(course, graded(course)) == in_threads
+    assert processes
 
 
 @pytest.fixture
