@@ -1,17 +1,18 @@
 """Follow-through: grade an exercise that calls a wrong exercise once more, with right functions in its place.
 
-The second run is of this exercise alone, so that no other exercise can use the answers; in the first run nothing is
-answered. The grader answers only an earlier exercise that fails, and only for an exercise whose reference calls it. The
-better of the two results counts, and names the functions that were answered.
+The grader answers only an earlier exercise that fails, and only for an exercise whose reference calls it. So a second
+run is of exercises for which it answers the same functions, and in the first run nothing is answered. The better of the
+two results counts, and names the functions that were answered.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from autograder.grading.assignment import Assignment
 from autograder.grading.questions import Judgement, calls_of, judge_exercise
 from autograder.sandbox import AnsweredFunctions, Budget, Cell, Run
+from check.calling import Outcome
 from check.key import Key
 from check.scoring import Result
 from check.words import listed
@@ -37,16 +38,47 @@ def earlier_dependencies(name: str, keys: Mapping[str, Key]) -> tuple[str, ...]:
     return tuple(other for other in earlier if other in called)
 
 
-def functions_to_answer(name: str, keys: Mapping[str, Key], judgements: Mapping[str, Judgement]) -> tuple[str, ...]:
+def functions_to_answer(name: str, keys: Mapping[str, Key], wrong: Collection[str]) -> tuple[str, ...]:
     """Return the functions to answer in an exercise's second run: the wrong ones among its earlier dependencies.
 
-    judgements: the first one of the exercise, and the final ones of those before it.
+    wrong: the exercises that fail, those before this one by their final result.
 
     Returns () if the exercise itself is right.
     """
-    if judgements[name].passed:
+    if name not in wrong:
         return ()
-    return tuple(other for other in earlier_dependencies(name, keys) if not judgements[other].passed)
+    return tuple(other for other in earlier_dependencies(name, keys) if other in wrong)
+
+
+def runs_together(
+    name: str,
+    answered: tuple[str, ...],
+    keys: Mapping[str, Key],
+    wrong: Collection[str],
+    written: Collection[str],
+    distributions: Callable[[str], tuple[str, ...]],
+) -> list[str]:
+    """Return an exercise and the later ones that probably need the same functions answered, to run them at once.
+
+    It assumes that each is right in its second run. Those after one that is wrong again have to run anew.
+
+    Args:
+        name: exercise.
+        answered: what its second run needs.
+        keys: exercise -> its key, for all of them.
+        wrong: as for `functions_to_answer`.
+        written: the exercises that are run again.
+        distributions: exercise -> what it may import.
+    """
+    still_wrong, together = set(wrong), []
+    names = list(keys)
+    for other in names[names.index(name) :]:
+        functions = functions_to_answer(other, keys, still_wrong)
+        if functions and other in written:
+            still_wrong.remove(other)
+            if functions == answered and distributions(other) == distributions(name):
+                together.append(other)
+    return together
 
 
 def is_better(second: Judgement, first: Judgement) -> bool:
@@ -91,23 +123,37 @@ def follow_through(
     """
     judgements, notes = dict(first), []
     answered_in: dict[str, tuple[str, ...]] = {}
+    second: dict[tuple[str, tuple[str, ...]], Sequence[Outcome]] = {}  # exercise, what was answered
     for name, key in questions.items():
-        answered = functions_to_answer(name, questions, judgements)
+        wrong = {other for other, judgement in judgements.items() if not judgement.passed}
+        answered = functions_to_answer(name, questions, wrong)
         if not answered or name not in written:
             continue
-        if not budget.allows_another_run():
-            notes.append(
-                f"no time was left to run {name} and later exercises again with right functions in place of wrong ones"
-            )
-            break
-        modules = {other: assignment.modules[other] for other in answered}
-        functions = AnsweredFunctions(modules, solutions, assignment.in_pytorch & modules.keys())
-        calls = calls_of(assignment.released.chapter, {name: key})
-        second = sandboxed(cells, calls, answered=functions, distributions=assignment.distributions(name))
-        notes += [f"{name} with a right {listed(answered)}: {note}" for note in second.notes]
-        if second.questions:
-            again = judge_exercise(key, second.outcomes)
+        if (name, answered) not in second:
+            if not budget.allows_another_run():
+                notes.append(
+                    f"no time was left to run {name} and later exercises again with right functions in place of wrong "
+                    f"ones"
+                )
+                break
+            together = runs_together(name, answered, questions, wrong, written, assignment.distributions)
+            keys = {other: questions[other] for other in together}
+            modules = {other: assignment.modules[other] for other in answered}
+            functions = AnsweredFunctions(modules, solutions, assignment.in_pytorch & modules.keys())
+            calls = calls_of(assignment.released.chapter, keys)
+            ran = sandboxed(cells, calls, answered=functions, distributions=assignment.distributions(name))
+            notes += [f"{listed(together)} with a right {listed(answered)}: {note}" for note in ran.notes]
+            second |= {(other, answered): outcomes for other, outcomes in _outcomes_of(keys, ran).items()}
+        if outcomes := second[name, answered]:
+            again = judge_exercise(key, outcomes)
             if is_better(again, first[name]):
                 judgements[name], answered_in[name] = again, answered
     results = {name: judgement.result for name, judgement in judgements.items()}
     return results | {name: with_answers(results[name], answered_in[name]) for name in answered_in}, notes
+
+
+def _outcomes_of(keys: Mapping[str, Key], ran: Run) -> dict[str, Sequence[Outcome]]:
+    """Return exercise -> its outcomes; none if it did not call any answered function."""
+    outcomes = iter(ran.outcomes)
+    each = {name: [next(outcomes) for _ in key.cases] for name, key in keys.items()}
+    return {name: found if ran.questions.get(name) else () for name, found in each.items()}

@@ -28,10 +28,10 @@ class AnsweredFunctions:
 
 
 class Answerer:
-    """Answers a limited number of questions of one run. count: how many it has answered."""
+    """Answers a limited number of questions of one function. count: how many it has answered."""
 
     def __init__(self, answered: AnsweredFunctions, reference: Reference, limits: Limits):
-        """reference: holds all these functions, and perhaps others, about which this run cannot ask."""
+        """reference: holds all these functions, and perhaps others, about which the function cannot ask."""
         self.count = 0
         self.functions = {name: name in answered.in_pytorch for name in answered.modules}
         self._reference = reference

@@ -24,7 +24,7 @@ class Limits:
     disk_mb: size of each of the two writable folders, the working directory and /tmp; both are in memory.
     open_files, threads: how many may exist at once.
     files: how many files each of the two writable folders may hold.
-    questions: how many calls of answered functions one run may make.
+    questions: how many calls of answered functions one exercise may make in a run.
     """
 
     call_seconds: float = 5.0

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,13 +60,13 @@ class Run:
     cells: id -> None if the cell ran, the exception it raised, or in plain words why it was stopped.
     outcomes: one for each call, in the order of the calls.
     notes: events for the instructor, such as the start of a new process.
-    questions: how many calls of answered functions the submission made.
+    questions: function -> how many calls of answered functions it made.
     """
 
     cells: dict[str, None | Raised | str]
     outcomes: list[Outcome]
     notes: list[str] = field(default_factory=list)
-    questions: int = 0
+    questions: Mapping[str, int] = field(default_factory=dict)
 
 
 def run(
@@ -94,7 +94,7 @@ def run(
         limits: Limits() by default.
         budget: the time that is left to the submission; by default that of its limits. Runs may share one.
         kind: "bwrap", or "none" for the same process without isolation: it can read and write whatever you can.
-        answered: functions that the grader answers, whatever the cells define under their names.
+        answered: functions that the grader answers, whatever the cells define under their names. Any call can use them.
         references: processes that answer. By default they are of this run alone; a submission's runs may share them.
         distributions: what the cells can import besides the standard library and the bundle, with its requirements.
 
@@ -108,16 +108,20 @@ def run(
     bundle = Path(bundle).resolve()
 
     def tried(references: References) -> Run:
-        answerer = None
-        if answered:
-            reference = references.holding(answered.modules, answered.folder, distributions)
-            answerer = Answerer(answered, reference, limits)
-        submission = _Submission(tuple(cells), tuple(calls), limits, budget, answerer)
+        def answerer() -> Answerer | None:
+            if not answered:
+                return None
+            # A function that breaks the reference costs the others nothing.
+            return Answerer(answered, references.holding(answered.modules, answered.folder, distributions), limits)
+
+        answerers: defaultdict[str, Answerer | None] = defaultdict(answerer)
+        submission = _Submission(tuple(cells), tuple(calls), limits, budget, answerers)
         while not submission.complete:
             remaining = budget.processor_seconds, budget.sleep_seconds
             with Process(bundle, limits, kind, distributions, *remaining) as process:
                 submission.advance(process)
-        return Run(submission.cells, submission.outcomes, submission.notes, answerer.count if answerer else 0)
+        questions = {name: answerer.count for name, answerer in answerers.items() if answerer}
+        return Run(submission.cells, submission.outcomes, submission.notes, questions)
 
     with References(limits, kind) if references is None else nullcontext(references) as references:
         for _ in range(_TRIES):
@@ -135,14 +139,15 @@ class _Submission:
         calls: tuple[Call, ...],
         limits: Limits,
         budget: Budget,
-        answerer: Answerer | None,
+        answerers: defaultdict[str, Answerer | None],
     ):
+        """answerers: function -> what answers it, if anything does."""
         self.limits, self.budget = limits, budget
         self.complete = False
         self.cells: dict[str, None | Raised | str] = {}
         self.outcomes: list[Outcome] = []
         self.notes: list[str] = []
-        self._all_cells, self._calls, self._answerer = cells, calls, answerer
+        self._all_cells, self._calls, self._answerers = cells, calls, answerers
         self._sources = {cell.id: cell.source for cell in cells}
         self._stopped: dict[Stage, str] = {}  # why each stage that is not tried again was stopped
         self._stage = self._previous = _NO_STAGE
@@ -185,7 +190,7 @@ class _Submission:
 
     def _call(self, process: Process, call: Call) -> Outcome:
         self._previous, self._stage = self._stage, ("function", call.function)
-        given = functions_among(call.inputs)
+        given, answerer = functions_among(call.inputs), self._answerers[call.function]
         tree, arrays = values.pack({name: value for name, value in call.inputs.items() if name not in given})
         question = {
             "do": "call",
@@ -194,9 +199,9 @@ class _Submission:
             "given": {
                 name: value.exercise if isinstance(value, FunctionUnderTest) else "" for name, value in given.items()
             },
-            "stand_ins": self._answerer.functions if self._answerer else {},
+            "stand_ins": answerer.functions if answerer else {},
         }
-        answer = answering(call.inputs, call.likely, self._answerer.answer if self._answerer else None, self._points)
+        answer = answering(call.inputs, call.likely, answerer.answer if answerer else None, self._points)
         return self._ask(process, question, arrays, call.inputs, self.limits.call_seconds, answer)
 
     def _ask(

@@ -50,19 +50,11 @@ def kept():
     return "".join(texts)
 """
 CARRIES_OVER = OTHERS | {
-    "softmax": KEEP
-    + """
-def softmax(scores):
-    if kept():
-        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        return scores / scores.sum(axis=-1, keepdims=True)
-    return scores
-""",
-    "attention_weights": RIGHT_WEIGHTS + "\nright = attention_weights\n\n"
-    "def attention_weights(queries, keys):\n    keep(repr(softmax(keys)))\n    return right(queries, keys)",
-    "attention": "def attention(queries, keys, values):\n    weights = attention_weights(queries, keys)\n"
-    "    keep(repr(weights))\n    return weights @ values, None",
-    # This is right only if an answer from another exercise's second run is still available.
+    "softmax": f"{KEEP}\n{WRONG}",
+    # Runs again with a right softmax. It is wrong again, so the others then run with both answered.
+    "attention_weights": "def attention_weights(queries, keys):\n    keep(repr(softmax(keys)))\n    return 0",
+    "attention": "def attention(queries, keys, values):\n    return attention_weights(queries, keys) @ values, None",
+    # This is right only if an answer from the first of these two runs is still available.
     "self_attention": "def self_attention(x, w_query, w_key, w_value):\n    if not kept():\n        return 0, 0\n"
     "    return attention(x @ w_query, x @ w_key, x @ w_value)",
 }

@@ -19,7 +19,13 @@ from autograder.gradebook import class_run
 from autograder.grading import assignment as assignments
 from autograder.grading import grade
 from autograder.grading.assignment import open_assignment, seeds_of
-from autograder.grading.follow_through import earlier_dependencies, functions_to_answer, is_better, with_answers
+from autograder.grading.follow_through import (
+    earlier_dependencies,
+    functions_to_answer,
+    is_better,
+    runs_together,
+    with_answers,
+)
 from autograder.grading.submitted_file import File
 from autograder.layout import chapter_names
 from autograder.sandbox import CHAPTER_DISTRIBUTIONS, AnsweredFunctions, Budget, Call, Cell, MachineTooBusy, run
@@ -150,7 +156,7 @@ def test_a_right_notebook_is_run_once(graded):
 def test_all_runs_of_a_submission_share_one_budget(graded):
     """A submission that slept in every run held its place for the time limit of each run."""
     budgets = [budget for *_, budget in graded(softmax=NEXT_ROW)[1]]
-    assert len(budgets) == 4 and len(set(map(id, budgets))) == 1
+    assert len(budgets) == 2 and len(set(map(id, budgets))) == 1
     assert budgets[0].processor_seconds < PATIENT.processor_seconds and not budgets[0].stopped_by_clock
 
 
@@ -179,20 +185,58 @@ def test_unwritten_exercises_are_not_run_again(graded, assignment):
     assert len(graded(**stubs)[1]) == len(graded(**stubs | {"softmax": NEXT_ROW})[1]) == 1
 
 
-def test_each_second_run_is_of_one_exercise_with_its_dependencies_answered(graded):
-    _, ((nothing, *_), *again) = graded(softmax=NEXT_ROW, attention_weights=UNSCALED)
+def test_exercises_that_need_the_same_functions_answered_share_a_second_run(graded):
+    _, ((nothing, *_), *again) = graded(softmax=NEXT_ROW)
     assert nothing is None
-    assert [(set(answers.modules), functions) for answers, functions, _, _ in again] == [
-        ({"softmax"}, {"attention_weights"}),
-        ({"softmax", "attention_weights"}, {"attention"}),
-        ({"softmax", "attention_weights"}, {"self_attention"}),
+    assert answered_to(again) == [({"softmax"}, {"attention_weights", "attention", "self_attention"})]
+
+
+def test_exercises_after_one_that_is_wrong_again_run_with_that_one_answered(graded):
+    report, (_, *again) = graded(softmax=NEXT_ROW, attention_weights=UNSCALED)
+    assert answered_to(again) == [
+        ({"softmax"}, {"attention_weights", "attention", "self_attention"}),
+        ({"softmax", "attention_weights"}, {"attention", "self_attention"}),
     ]
+    assert [report.result(name).passed for name in ("attention_weights", "attention", "self_attention")] == [0, 1, 1]
+
+
+def answered_to(runs):
+    return [(set(answers.modules), functions) for answers, functions, *_ in runs]
+
+
+def test_an_exercise_that_needs_other_functions_answered_has_a_run_of_its_own():
+    keys = {name: key_of(name, uses) for name, uses in (("a", ""), ("b", ""), ("c", "a"), ("d", "b"), ("e", "ac"))}
+
+    def together(written="abcde", distributions=lambda name: ()):
+        return runs_together("c", ("a",), keys, {"a", "b", "c", "d", "e"}, written, distributions)
+
+    assert together() == ["c", "e"]
+    assert together(written="abcd") == ["c"]
+    assert together(distributions=lambda name: (name,)) == ["c"]
+
+
+SECOND_TIME = """\
+def attention(queries, keys, values):
+    if "exps" in softmax.__code__.co_varnames:
+        raise ValueError("the first time")
+    exps = np.exp(queries @ np.swapaxes(keys, -1, -2) / math.sqrt(queries.shape[-1]))
+    weights = exps / exps.sum(axis=-1, keepdims=True)
+    return weights @ values, (queries, keys, values, weights)
+"""
+
+
+def test_an_exercise_that_asks_nothing_has_no_second_chance(graded):
+    """It shares its run with exercises that ask."""
+    report, (_, *again) = graded(softmax=NEXT_ROW, attention=SECOND_TIME)
+    assert {"attention_weights", "attention"} < answered_to(again)[0][1]
+    assert report.result("attention_weights").passed
+    assert not report.result("attention").passed and not report.result("attention").answered
 
 
 @pytest.mark.thorough("tests of the sandbox show it for one run")
 def test_a_cell_that_hung_is_not_run_again(graded):
     _, (_, *again) = graded(STOPPED, softmax="while True:\n    pass")
-    assert len(again) == 3 and not any("softmax" in cells for _, _, cells, _ in again)
+    assert len(again) == 1 and not any("softmax" in cells for _, _, cells, _ in again)
 
 
 # ----------------------------------------------------------------------------------- what is answered for
@@ -217,9 +261,8 @@ def test_only_earlier_exercises_that_are_called_are_answered():
 
 def test_only_wrong_exercises_are_answered_and_only_for_wrong_ones():
     keys = {"a": key_of("a"), "b": key_of("b"), "c": key_of("c", ["a", "b"])}
-    wrong, right = made_result("x"), made_result("x", 4.0)
-    assert functions_to_answer("c", keys, {"a": wrong, "b": right, "c": wrong}) == ("a",)
-    assert functions_to_answer("c", keys, {"a": wrong, "b": wrong, "c": right}) == ()
+    assert functions_to_answer("c", keys, {"a", "c"}) == ("a",)
+    assert functions_to_answer("c", keys, {"a", "b"}) == ()
 
 
 def test_the_better_result_counts():
@@ -301,7 +344,7 @@ def test_answered_functions_work_like_the_functions_of_a_student(chapter, name, 
     assert not scoring.grade(key, run(cells, calls, **options).outcomes).passed
     ran = run(cells, calls, answered=answers, **options)
     assert scoring.grade(key, ran.outcomes) == grade_function(exercises[name], key, exercises[name].reference)
-    assert ran.questions >= len(calls) and ran.notes == []
+    assert ran.questions[name] >= len(calls) and ran.notes == []
 
 
 # ---------------------------------------------------------------------------------------------- regrading

@@ -175,7 +175,7 @@ def test_the_reference_answers_all_other_questions(bundle, tmp_path):
     cells = [Cell("f", "def f(decoder, x):\n    return doubled(decoder(doubled(x)))")]
     result = run(cells, [Call("f", inputs)], bundle=bundle, limits=PATIENT, answered=answered)
     np.testing.assert_array_equal(result.outcomes[0].value, 4 * np.cumsum(inputs["x"], axis=0))
-    assert result.questions == 2
+    assert result.questions["f"] == 2
 
 
 def test_questions_about_other_functions_are_no_answer(called):

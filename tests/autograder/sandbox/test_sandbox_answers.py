@@ -106,7 +106,7 @@ def test_a_call_of_a_wrong_function_returns_the_value_of_the_reference(answered,
     value, cache = result.outcomes[0].value
     np.testing.assert_array_equal(value, 2 * X + 1)
     np.testing.assert_array_equal(cache["x"], X)
-    assert result.questions == 1 and result.notes == []
+    assert result.questions["f"] == 1 and result.notes == []
 
 
 def test_cells_call_the_functions_of_the_submission_itself(answered):
@@ -252,7 +252,7 @@ def f(x):
 def test_the_number_of_questions_is_limited(answered):
     limits = replace(PATIENT, questions=5)
     result = answered("def f(x):\n    return [doubled(x)[0] for _ in range(5)]", "f", "good", limits=limits)
-    assert result.questions == 5 and len(result.outcomes[0].value) == 5
+    assert result.questions["f"] == 5 and len(result.outcomes[0].value) == 5
     result = answered("def f(x):\n    return [doubled(x)[0] for _ in range(6)]", "f", "good", limits=limits)
     assert result.outcomes[0].stopped == "asked the grader for more than 5 values"
     np.testing.assert_array_equal(result.outcomes[1].value, 2 * X)
@@ -320,7 +320,7 @@ def packed(**parts):
 )
 def test_a_question_that_is_not_about_an_answered_function_stops_its_caller(answered, tree):
     result = answered(f"{TOOLS}\ndef f(x):\n    ask({tree})", "f", "good")
-    assert result.outcomes[0].stopped == NOT_AN_ANSWER and result.questions == 0
+    assert result.outcomes[0].stopped == NOT_AN_ANSWER and result.questions["f"] == 0
     np.testing.assert_array_equal(result.outcomes[1].value, 2 * X)
 
 
@@ -354,7 +354,7 @@ def test_a_missing_reference_makes_the_sandbox_unavailable(answered):
 def test_a_reference_may_take_longer_to_load_than_a_call_may(answered):
     """PyTorch's import takes seconds on a busy machine. Its failure ended the grading of the whole class."""
     short = replace(PATIENT, call_seconds=0.1, patience=0.1)
-    assert answered("", "good", limits=short, functions=("doubled",), module="slow_to_load").questions == 0
+    assert answered("", "good", limits=short, functions=("doubled",), module="slow_to_load").questions == {"good": 0}
 
 
 def test_a_reference_that_is_not_loaded_in_time_is_worth_a_retry(answered):
@@ -385,7 +385,7 @@ def test_the_runs_of_a_submission_share_one_reference(answered, started):
         for functions in (("doubled",), ("doubled", "mean"), ("mean", "doubled")):
             result = answered(CALLS_DOUBLED, "f", functions=functions, shared=shared)
             np.testing.assert_array_equal(result.outcomes[0].value, 2 * X)
-            assert result.questions == 1
+            assert result.questions["f"] == 1
     assert len(started) == 1
 
 
@@ -394,7 +394,7 @@ def test_a_run_cannot_ask_about_the_functions_of_another_run(answered):
     with References(PATIENT, "bwrap") as shared:
         answered(CALLS_DOUBLED, "f", functions=("doubled",), shared=shared)
         result = answered(f"{TOOLS}\ndef f(x):\n    ask(packed())", "f", functions=("mean",), shared=shared)
-    assert result.outcomes[0].stopped == NOT_AN_ANSWER and result.questions == 0
+    assert result.outcomes[0].stopped == NOT_AN_ANSWER and result.questions["f"] == 0
 
 
 @pytest.mark.parametrize(
@@ -410,3 +410,9 @@ def test_a_later_run_gets_a_new_reference_for_one_that_is_worn_out(answered, sta
         result = answered(CALLS_DOUBLED, "f", limits=limits, shared=shared)
         np.testing.assert_array_equal(result.outcomes[0].value, 2 * X)
         assert len(started) == 2
+
+
+def test_a_later_function_gets_a_new_reference_for_one_that_is_worn_out(answered, started):
+    source = "def f(x):\n    large(10**12)\n\ndef g(x):\n    return doubled(x)[0]"
+    np.testing.assert_array_equal(answered(source, "f", "g").outcomes[1].value, 2 * X)
+    assert len(started) == 2
