@@ -12,8 +12,6 @@ from check.key import Case, Key
 if TYPE_CHECKING:
     from check.faults import CaseFaults
 
-AGAIN = ", again"  # ends the name of a case whose function another case has, too
-
 
 def bound_key(key: Key, own: Mapping[str, Any]) -> Key:
     """Return a key whose cases hold functions in place of their harms."""
@@ -39,9 +37,9 @@ def rejection(expected: Outcome, outcome: Outcome) -> Outcome:
 
 def verdicts_of_test(key: Key, outcomes: Sequence[Outcome], case_faults: "CaseFaults") -> "CaseFaults":
     """Return the faults of each case with sentences about the tested functions."""
-    rejected = {_function(case) for case, outcome in zip(key.cases, outcomes, strict=True) if _finds(case, outcome)}
-    accepted = {_function(case) for case, outcome in zip(key.cases, outcomes, strict=True) if _misses(case, outcome)}
-    wrong = {_function(case) for case in key.cases if not case.expected.value}
+    rejected = {case.name for case, outcome in zip(key.cases, outcomes, strict=True) if _finds(case, outcome)}
+    accepted = {case.name for case, outcome in zip(key.cases, outcomes, strict=True) if _misses(case, outcome)}
+    wrong = {case.name for case in key.cases if not case.expected.value}
     count = f"{len(rejected - accepted)} of {len(wrong)} wrong functions found"
     return [
         [replace(fault, message=_sentence(case, outcome.value, count)) for fault in faults[:1]]
@@ -53,7 +51,7 @@ def verdicts_of_test(key: Key, outcomes: Sequence[Outcome], case_faults: "CaseFa
 
 def on_case(message: str, name: str) -> str:
     """Return a message with the name of the case that it is about, unless the message names the case itself."""
-    return message if name.removesuffix(AGAIN) in message else f"{message} (On the case “{name}”.)"
+    return message if name in message else f"{message} (On the case “{name}”.)"
 
 
 def _sentence(case: Case, value: Any, count: str) -> str:
@@ -63,8 +61,8 @@ def _sentence(case: Case, value: Any, count: str) -> str:
             f"False or let an `assert` fail."
         )
     if case.expected.value:
-        return f"Your test rejects {_function(case)}."
-    return f"Your test accepts {_function(case)} ({count})."
+        return f"Your test rejects {case.name}."
+    return f"Your test accepts {case.name} ({count})."
 
 
 def _finds(case: Case, outcome: Outcome) -> bool:
@@ -73,7 +71,3 @@ def _finds(case: Case, outcome: Outcome) -> bool:
 
 def _misses(case: Case, outcome: Outcome) -> bool:
     return not case.expected.value and outcome.value is not False
-
-
-def _function(case: Case) -> str:
-    return case.name.removesuffix(AGAIN)

@@ -12,10 +12,8 @@ import numpy as np
 from autograder.authoring.exercise import Draw, Exercise
 from check import harms
 from check.tested import FunctionUnderTest
-from check.verdicts_of_test import AGAIN
 
 REFERENCE = "reference"
-DECOYS = 2  # wrong functions that an aspect has twice, because it has every right function twice or more
 
 NamedCase = tuple[str, dict[str, Any]]
 OwnFunction = tuple[str, Callable]  # what it does, after the words "a function that" if it is wrong, and the function
@@ -32,9 +30,9 @@ def functions_to_test(
 ) -> Iterator[NamedCase]:
     """Yield the cases of one aspect. The test gets each function as the argument `function`.
 
-    In a secret key the order is drawn, so that no counter knows which function comes next. Two wrong functions come
-    twice, so that a test cannot accept a function merely because it has seen the function's values before. The first
-    function is right no more often than it is any one of the wrong ones, although there are several right ones.
+    In a secret key the order is drawn, so that no counter knows which function comes next. The first function is right
+    no more often than it is any one of the wrong ones, although there are several right ones: a test that accepts it,
+    and all that have its values, is seldom right.
 
     Args:
         draw: the aspect's.
@@ -59,13 +57,11 @@ def functions_to_test(
         return
     rights, wrongs = list(_right(exercise, right)), list(_wrong(exercise, wrong))
     draw.rng.shuffle(rights)
-    decoys = draw.rng.choice(len(wrongs), size=min(DECOYS, len(wrongs)), replace=False)
-    again = [(f"{name}{AGAIN}", inputs) for name, inputs in (wrongs[i] for i in decoys)]
-    cases = [rights[0], *wrongs, *rights[1:], *again]
-    # Between 0 and 1; what has the same values as an earlier function comes after it.
-    places = draw.rng.random(1 + len(wrongs))
-    earlier = [*[places[0]] * (len(rights) - 1), *places[1 + decoys]]
-    yield from (cases[i] for i in np.argsort([*places, *draw.rng.uniform(earlier, 1)]))
+    first, *others = rights
+    places = draw.rng.random(1 + len(wrongs))  # in the order, between 0 and 1
+    after_the_first = draw.rng.uniform(places[0], 1, len(others))
+    cases = [first, *wrongs, *others]
+    yield from (cases[i] for i in np.argsort([*places, *after_the_first]))
 
 
 def _right(exercise: Exercise, functions: Sequence[str | OwnFunction]) -> Iterator[NamedCase]:

@@ -21,20 +21,15 @@ MAX_POINT_BYTES = 2**21  # of the points of an exercise, in the form in which th
 # How many answers come ahead at first, and at most.
 FIRST, MOST = 4, 128
 MAX_AHEAD_BYTES = 2**22  # of the arrays of one function
-MAX_KNOWN_BYTES = 2**24  # of the answers of all functions of an exercise
-ANSWER_BYTES = 500  # of an answer without its arrays, roughly
 AHEAD_SECONDS = 0.005  # processor time for one message; a slower function takes longer than the messages
 
 
 class Points:
-    """The points, by number, at which a run called the functions under test of one exercise. None is too large."""
+    """The points, by number, at which a process called the functions under test of one exercise. None is too large."""
 
     def __init__(self) -> None:
         self._points: list[Arguments] = []
         self._bytes_left = MAX_POINT_BYTES
-        # Right functions are in several aspects, and some wrong ones come twice, so many answers are needed again.
-        self._known: dict[tuple[FunctionUnderTest, int], dict[str, Any]] = {}
-        self._known_bytes_left = MAX_KNOWN_BYTES
 
     def __len__(self) -> int:
         return len(self._points)
@@ -44,16 +39,6 @@ class Points:
         if not 0 <= number < len(self._points):
             raise values.Malformed("a point that was not sent")
         return self._points[number]
-
-    def answer(self, function: FunctionUnderTest, number: int) -> dict[str, Any]:
-        """Return the answer of a function at a point, which is computed once. Raises values.Malformed: see above."""
-        known = self._known.get((function, number))
-        if known is None:
-            known = _answer(function, self[number])
-            self._known_bytes_left -= ANSWER_BYTES + _n_bytes(known)
-            if self._known_bytes_left > 0:
-                self._known[function, number] = known
-        return known
 
     def add(self, point: Arguments, n_bytes: int) -> int | None:
         """Return the number of a new point of this size; None if there is no room for it."""
@@ -88,14 +73,14 @@ class Answers:
         Raises values.Malformed if there is no such point.
         """
         started = time.thread_time()
-        answer, ahead = self._counted(lambda: self._points.answer(self._function, number)), []
+        answer, ahead = self._counted(lambda: _answer(self._function, self._points[number])), []
         self._length = min(2 * self._length, MOST) if number == self._next else FIRST
         for following in range(number + 1, min(number + 1 + self._length, len(self._points))):
             late = time.thread_time() - started > AHEAD_SECONDS
             if late or self._sent_ahead == tested.MAX_CALLS or self._bytes_left < 0:
                 break
             self._sent_ahead += 1
-            ahead.append(self._points.answer(self._function, following))
+            ahead.append(_answer(self._function, self._points[following]))
             self._bytes_left -= _n_bytes(ahead[-1])
         self._next = number + 1 + len(ahead)
         return _frame(answer, ahead)
