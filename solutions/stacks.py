@@ -1,7 +1,8 @@
 """Fresh stacks of feed-forward sub-layers, and the gradient that the last one gets.
 
 Chapter 5 predicts the sizes of these gradients in `predicted_gradients`. A stack takes some milliseconds. The
-sub-layers have tanh in place of relu: its outputs have mean zero, so all seeds give nearly the same sizes.
+sub-layers have tanh in place of relu: its outputs have mean zero, so all seeds give nearly the same sizes. These are
+only compared with each other, so float32 is exact enough.
 """
 
 import numpy as np
@@ -22,29 +23,39 @@ def top_gradients(runs, seed):
         sizes: list of floats, one for each stack.
     """
     rng = np.random.default_rng(seed)
-    stream, grad_output = rng.normal(size=(2, N_WORDS, WIDTH))
+    stream, grad_output = rng.normal(size=(2, N_WORDS, WIDTH)).astype(np.float32)
     deepest = max(run["depth"] for run in runs)
     weights = [(rng.normal(size=(WIDTH, HIDDEN)), rng.normal(size=(HIDDEN, WIDTH))) for _ in range(deepest)]
-    weights = [(normal_in / np.sqrt(WIDTH), normal_out) for normal_in, normal_out in weights]
-    sizes = {}  # of stacks with one norm and one update: the shallow ones are the bottom of the deepest
-    for norm, update in {(run["norm"], run["update"]) for run in runs}:
-        depths = {run["depth"] for run in runs if (run["norm"], run["update"]) == (norm, update)}
-        for depth, (hidden, top) in enumerate(_sub_layers(norm, update, stream, weights[: max(depths)]), start=1):
-            if depth in depths:
-                size = np.linalg.norm(hidden.T @ _through_the_last_norm(grad_output, top))
-                sizes[norm, depth, update] = float(size)
-    return [sizes[run["norm"], run["depth"], run["update"]] for run in runs]
+    weights = [((w_in / np.sqrt(WIDTH)).astype(np.float32), w_out.astype(np.float32)) for w_in, w_out in weights]
+    wanted = [(run["norm"], run["update"], run["depth"]) for run in runs]
+    # A shallow stack is the bottom of a deeper one with the same norm and the same updates.
+    made = {stack: values for stack, *values in _sub_layers(wanted, stream, weights) if stack in wanted}
+    hidden, tops = map(np.stack, zip(*made.values(), strict=True))
+    grads = hidden.swapaxes(-1, -2) @ _through_the_last_norm(grad_output, tops)
+    sizes = dict(zip(made, np.linalg.norm(grads, axis=(-2, -1)).tolist(), strict=True))
+    return [sizes[stack] for stack in wanted]
 
 
-def _sub_layers(norm, update, stream, weights):
-    """Yield the hidden values of each sub-layer and the stream behind it, from the bottom to the top."""
-    for layer, (w_in, normal_out) in enumerate(weights):
-        w_out = update * normal_out / np.sqrt(VARIANCE * HIDDEN)
-        if norm == "post" and layer:
-            stream = _levelled(stream)
-        hidden = np.tanh((_levelled(stream) if norm == "pre" else stream) @ w_in)
-        stream = stream + hidden @ w_out
-        yield hidden, stream
+def _sub_layers(wanted, stream, weights):
+    """Yield all sub-layers, each as the stack below which it ends, its hidden values and the stream behind it.
+
+    A stack is (norm, update, depth). All stacks grow at once, which is twice as fast as one after the other.
+    """
+    depths = {}
+    for norm, update, depth in wanted:
+        depths[norm, update] = max(depth, depths.get((norm, update), 0))
+    stacks = sorted(depths, key=depths.get, reverse=True)
+    is_post = np.array([norm == "post" for norm, _ in stacks])[:, None, None]
+    scale = np.array([update / np.sqrt(VARIANCE * HIDDEN) for _, update in stacks], np.float32)[:, None, None]
+    streams = np.stack([stream] * len(stacks))
+    for layer, (w_in, w_out) in enumerate(weights):
+        n = sum(layer < depth for depth in depths.values())
+        streams, post = streams[:n], is_post[:n]
+        levelled = _levelled(streams)
+        below = np.where(post, levelled, streams) if layer else streams  # no norm precedes post-norm's first sub-layer
+        hidden = np.tanh(np.where(post, below, levelled) @ w_in)
+        streams = below + scale[:n] * (hidden @ w_out)
+        yield from (((*stacks[i], layer + 1), hidden[i], streams[i]) for i in range(n))
 
 
 def _levelled(stream):
@@ -55,5 +66,5 @@ def _levelled(stream):
 def _through_the_last_norm(grad, stream):
     """Return what a norm lets through: nothing along ones and along its output, and the rest divided by the spread."""
     for direction in (np.ones_like(stream), _levelled(stream)):
-        grad = grad - direction * np.average(grad * direction, axis=-1)[:, None]
-    return grad / np.std(stream, axis=-1)[:, None]
+        grad = grad - direction * np.mean(grad * direction, axis=-1, keepdims=True)
+    return grad / np.std(stream, axis=-1, keepdims=True)
