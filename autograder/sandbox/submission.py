@@ -44,7 +44,7 @@ class Call:
     """A student's function, and the inputs (argument name -> value) of one case.
 
     likely: of a function among the inputs.
-    group: calls of one function with another group have processes of their own, so that they cannot remember these.
+    group: calls of one function that differ in it run in different processes, so that none remembers another.
     """
 
     function: str
@@ -151,7 +151,7 @@ class _Submission:
         self._sources = {cell.id: cell.source for cell in cells}
         self._stopped: dict[Stage, str] = {}  # why each stage that is not tried again was stopped
         self._stage = self._previous = _NO_STAGE
-        self._points: defaultdict[str, Points]  # of functions under test, by exercise; a process must not know others'
+        self._points: defaultdict[str, Points]  # of functions under test, by exercise; new for each process
 
     def advance(self, process: Process) -> None:
         """Run as much as one process can: to the end, to a call of another group, or until the process breaks."""
