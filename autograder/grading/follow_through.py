@@ -129,13 +129,13 @@ def follow_through(
         answered = functions_to_answer(name, questions, wrong)
         if not answered or name not in written:
             continue
-        if (name, answered) not in second:
-            if not budget.allows_another_run():
-                notes.append(
-                    f"no time was left to run {name} and later exercises again with right functions in place of wrong "
-                    f"ones"
-                )
-                break
+        is_new = (name, answered) not in second
+        if is_new and not budget.allows_another_run():
+            notes.append(
+                f"no time was left to run {name} and later exercises again with right functions in place of wrong ones"
+            )
+            break
+        if is_new:
             together = runs_together(name, answered, questions, wrong, written, assignment.distributions)
             keys = {other: questions[other] for other in together}
             modules = {other: assignment.modules[other] for other in answered}

@@ -148,6 +148,17 @@ def test_a_point_that_was_not_sent_is_no_answer(bundle, number):
     assert outcome.stopped == "sent something that is not an answer"
 
 
+def test_a_process_does_not_learn_how_many_points_another_one_had(bundle):
+    """The first could count with them."""
+    source = FIND_CHANNEL + (
+        "def f(function):\n    return runner()._ask({'function': 'function', 'args': (0,), 'kwargs': {}})['point']"
+    )
+    inputs = {"function": FunctionUnderTest("doubled", abs)}
+    calls = [Call("f", inputs, group=group) for group in ("one", "one", "another", "another")]
+    outcomes = run([Cell("f", source)], calls, bundle=bundle, limits=PATIENT).outcomes
+    assert [outcome.value for outcome in outcomes] == [0, 1, 0, 1]
+
+
 def test_large_points_are_not_remembered(in_turn):
     source = "def f(function):\n    return sum(function(np.full((100, 99), i)) for i in range(100))"
     (first, second), messages = in_turn(source, lambda x: x[0, 0], lambda x: x[0, 0])
