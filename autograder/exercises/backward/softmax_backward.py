@@ -196,6 +196,7 @@ def always_double(grad_weights, weights):
 
 @softmax_backward.equivalent
 def with_the_jacobian(grad_weights, weights):
+    grad_weights, weights = np.asarray(grad_weights), np.asarray(weights)
     jacobian = weights[..., :, None] * (np.eye(weights.shape[-1], dtype=weights.dtype) - weights[..., None, :])
     return np.squeeze(jacobian @ grad_weights[..., None], -1)
 
@@ -208,7 +209,8 @@ def both_terms_multiplied_out(grad_weights, weights):
 
 @softmax_backward.equivalent
 def row_by_row(grad_weights, weights):
-    grad_scores = np.zeros_like(weights)
+    grad_weights, weights = np.asarray(grad_weights), np.asarray(weights)
+    grad_scores = np.zeros(weights.shape, np.result_type(weights, np.float32))  # also of integers
     for index in np.ndindex(*weights.shape[:-1]):
         s, g = weights[index], grad_weights[index]
         for j in range(len(s)):
@@ -219,5 +221,6 @@ def row_by_row(grad_weights, weights):
 @softmax_backward.equivalent
 def by_pairwise_differences(grad_weights, weights):
     """s_j sum_i s_i (g_j - g_i): the same as long as a row adds up to one, or to nothing."""
+    grad_weights = np.asarray(grad_weights)
     pairs = grad_weights[..., :, None] - grad_weights[..., None, :]
     return weights * np.einsum("...ji,...i->...j", pairs, weights)

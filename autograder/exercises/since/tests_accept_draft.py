@@ -21,13 +21,14 @@ tried = partial(functions_to_test, exercise=accept_draft)
 
 def from_the_end(draft, small, large, chances, place):
     """Right: the last tokens come first, and a large chance accepts."""
+    last = small.shape[1] - 1
     turned = [row[:, ::-1] for row in (small, large)]
-    return small.shape[1] - 1 - checked(small.shape[1] - 1 - draft, *turned, 1 - chances, place)
+    return last - checked(last - np.asarray(draft), *turned, 1 - np.asarray(chances), place)
 
 
 def by_small_steps(draft, small, large, chances, place):
     """Right: chances and place are shifted around, as if [0, 1) were a circle."""
-    return reference.accept_draft(draft, small, large, (chances + 0.25) % 1, (place + 0.5) % 1)
+    return reference.accept_draft(draft, small, large, (np.asarray(chances) + 0.25) % 1, (place + 0.5) % 1)
 
 
 RIGHT = [REFERENCE, ("reads its random numbers from the end", from_the_end), ("shifts its numbers", by_small_steps)]

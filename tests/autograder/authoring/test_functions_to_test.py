@@ -2,8 +2,14 @@
 
 from collections import Counter
 
-from autograder.authoring.exercise import Draw, find_exercise
+import numpy as np
+import pytest
+
+from autograder.authoring.exercise import Draw, exercises_of, find_exercise
 from autograder.authoring.functions_to_test import REFERENCE, functions_to_test
+from autograder.authoring.make_key import make_questions
+from autograder.layout import chapter_names
+from check.calling import run
 
 RIGHT = (REFERENCE, "with_var", "by_einsum")
 WRONG = ("not_centred", "without_gain", "bias_first", "unbiased")
@@ -26,3 +32,40 @@ def test_every_function_comes_once_in_an_order_of_each_key():
     orders = [names(seed) for seed in range(9)]
     assert {frozenset(order) for order in orders} == {frozenset(orders[0])} and len(set(map(tuple, orders))) == 9
     assert len(orders[0]) == len(set(orders[0])) == len(RIGHT) + len(WRONG)
+
+
+def in_whole_numbers(array):
+    return np.rint(3 * array).astype(int) if array.dtype.kind == "f" else array
+
+
+def as_a_list(array):
+    return array.tolist() if array.ndim == 1 else array
+
+
+def as_a_tuple(array):
+    return tuple(array.tolist()) if array.ndim == 1 else array
+
+
+@pytest.mark.parametrize("form", [in_whole_numbers, as_a_list, as_a_tuple])
+@pytest.mark.parametrize(
+    "exercise", [e for chapter in chapter_names() for e in exercises_of(chapter) if e.tests], ids=lambda e: e.name
+)
+def test_right_functions_take_what_the_reference_takes(exercise, form):
+    """A test may write numbers without a point, or in parentheses. At home it is tried on the student's own function."""
+    right = {case.name: case.inputs["function"] for case in make_questions(exercise, 1).cases if case.expected.value}
+    taken = 0
+    for case in make_questions(exercise.tests, 1).cases:
+        for name in (name for name, value in case.inputs.items() if isinstance(value, np.ndarray)):
+            inputs = case.inputs | {name: form(case.inputs[name])}
+            expected = run(exercise.tests.reference, inputs)
+            if expected.raised:
+                continue
+            taken += 1
+            for words, function in right.items():
+                outcome = run(function, inputs)
+                assert not outcome.raised, (words, name, outcome.raised)
+                if exercise.name in ("tests_layer_norm", "tests_embed_backward"):
+                    value, *_ = outcome.value if isinstance(outcome.value, tuple) else (outcome.value,)
+                    like, *_ = expected.value if isinstance(expected.value, tuple) else (expected.value,)
+                    np.testing.assert_allclose(value, like, rtol=1e-9, atol=1e-4, err_msg=f"{words}, {name}")
+    assert taken
