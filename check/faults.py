@@ -108,8 +108,8 @@ def _unstacked(key: Key, expected: Any, value: Any) -> Any:
     """Return outputs of one shape as a tuple if they come stacked in one array, which unpacks like a tuple."""
     if not isinstance(value, np.ndarray) or len(key.outputs) < 2 or not has_all_outputs(key, expected):
         return value
-    shapes = {np.shape(part) for part in expected}
-    return tuple(value) if shapes == {value.shape[1:]} and len(value) == len(key.outputs) else value
+    stacked = [(len(expected), *np.shape(part)) for part in expected if not isinstance(part, dict | list | tuple)]
+    return tuple(value) if stacked == [value.shape] * len(expected) else value
 
 
 def judged_outputs(key: Key, expected: Any, value: Any) -> list[tuple[str, Any, Any]]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.authoring.exercise import find_exercise
+from autograder.authoring.exercise import Exercise, find_exercise
 from autograder.authoring.make_key import make_key, public_key
 from check import comparing
 from check.calling import Outcome, run
@@ -82,6 +82,22 @@ def test_a_renamed_parameter_is_named(key):
 def test_each_aspect_earns_its_own_points(key):
     promoted = graded(key, spoiled(lambda s, x: s.astype(np.float64)))
     assert [(a.name, a.earned) for a in promoted.aspects] == [("the idea", 2), ("float32", 0), ("errors", 1)]
+
+
+@pytest.mark.parametrize("value", [np.float64(0), np.array(0), np.zeros(2), np.zeros((2, 3)), np.zeros(0)])
+@pytest.mark.parametrize("name", ["diagnose_gradient", "smoothed_cross_entropy", "batches_by_length", "attention"])
+def test_one_array_in_place_of_several_outputs_is_a_fault(name, value):
+    key = public_key(find_exercise(name))
+    result = graded(key, lambda *inputs, **named: value)
+    assert result.earned == 0 and result.verdict
+
+
+def test_outputs_of_one_shape_may_come_stacked():
+    exercise = Exercise(lambda x: (x + 1, 2 * x), outputs={"next": "", "double": ""}, section="Rows")
+    exercise.cases("the idea", points=1)(lambda draw: [("one", {"x": draw.normal(3)}), ("two", {"x": draw.normal(2)})])
+    key = make_key(exercise, seed=5)
+    assert graded(key, lambda x: np.stack([x + 1, 2 * x])).passed
+    assert not graded(key, lambda x: np.stack([x + 1, 2 * x, x])).passed
 
 
 def test_raising_alone_earns_nothing(key):
