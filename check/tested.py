@@ -90,6 +90,8 @@ def refuse_unsuitable(arguments: Any, max_axis: int) -> None:
         if isinstance(value, np.ndarray | np.generic):
             if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
                 raise TypeError(UNSUITABLE)
+            if not value.ndim:
+                pending.append(value.item())
             entries += prod(max(size, 1) for size in value.shape)
             is_too_large = max(value.shape, default=0) > max_axis
         elif isinstance(value, tuple | list):

@@ -106,6 +106,8 @@ def test_an_exception_of_the_function_shows_only_its_type(called):
         ("np.zeros((30, 30, 30))", tested.too_large(tested.MAX_AXIS)),
         ("[np.zeros((90, 90))] * 3", tested.too_large(tested.MAX_AXIS)),
         ("10**6", tested.too_large(tested.MAX_AXIS)),
+        ("np.int64(10**6)", tested.too_large(tested.MAX_AXIS)),
+        ("np.array(10**6)", tested.too_large(tested.MAX_AXIS)),
         ("[[]] * 30_000", tested.too_large(tested.MAX_AXIS)),
         ("np.zeros(2) + 1j", tested.UNSUITABLE),
         ("lambda x: x", tested.UNSUITABLE),
