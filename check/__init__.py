@@ -3,6 +3,7 @@
 Students get the whole package. It needs only NumPy, and imports nothing else of this repository.
 """
 
+import os
 import sys
 from typing import Any
 
@@ -12,11 +13,19 @@ if sys.version_info < (3, 11):  # noqa: UP036
 
 __all__ = ["check", "hand_in", "what_is_left"]
 
+GRADING = "CHECK_GRADING"  # environment variable that the grader sets where it runs a notebook
+
 
 def __getattr__(name: str) -> Any:
     """Import the notebook's tools on first use, so that the grader and the sandbox can import the judge alone."""
     if name in __all__:
+        if GRADING in os.environ:
+            return _not_now
         from check import notebook
 
         return getattr(notebook, name)
     raise AttributeError(f"module 'check' has no attribute {name!r}")
+
+
+def _not_now(*_: object, **__: object) -> None:
+    """Do nothing: the grader judges by itself, and the notebook that it runs has no answer keys."""

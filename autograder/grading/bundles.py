@@ -11,20 +11,21 @@ from pathlib import Path
 
 from filelock import FileLock
 
+_KEYS = "check/keys/"
 KEPT_SECONDS = 30 * 24 * 3600  # after the last use; a chapter is rarely graded again after more than a month
 
 
 def unpacked(bundle: bytes, cache: Path) -> Path:
-    """Return the folder in the cache that holds the content of a bundle; unpack it if no process has yet.
+    """Return the folder in the cache that holds a bundle without its answer keys; unpack it if no process has yet.
 
-    A temporary folder would stay behind after each killed run. The cache removes folders that were not used for a
-    month.
+    A submission could look up what it is asked to predict in the keys. A temporary folder would stay behind after each
+    killed run. The cache removes folders that were not used for a month.
 
     Args:
         bundle: the content of a zip file.
         cache: a folder that only its owner can read; made if it does not exist.
     """
-    folder = cache / hashlib.sha256(bundle).hexdigest()[:16]
+    folder = cache / hashlib.sha256(_KEYS.encode() + bundle).hexdigest()[:16]
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     with FileLock(cache / ".lock"):
         if not folder.exists():
@@ -37,7 +38,8 @@ def unpacked(bundle: bytes, cache: Path) -> Path:
 def _unzip(bundle: bytes, folder: Path) -> None:
     """Unpack a bundle beside the folder first and rename it then, so that the folder is always complete."""
     with tempfile.TemporaryDirectory(prefix=".", dir=folder.parent) as partial:
-        zipfile.ZipFile(io.BytesIO(bundle)).extractall(Path(partial, "bundle"))
+        archive = zipfile.ZipFile(io.BytesIO(bundle))
+        archive.extractall(Path(partial, "bundle"), [name for name in archive.namelist() if not name.startswith(_KEYS)])
         Path(partial, "bundle").rename(folder)
 
 

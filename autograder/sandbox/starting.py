@@ -8,8 +8,10 @@ from typing import Any, NamedTuple, Protocol
 
 from autograder.sandbox.inside.confine import MB
 from autograder.sandbox.limits import Limits
+from check import GRADING
 
 ENVIRONMENT = {
+    GRADING: "1",
     "LANG": "C.UTF-8",
     "MPLBACKEND": "agg",
     "OMP_NUM_THREADS": "1",

@@ -51,7 +51,7 @@ def as_a_tuple(array):
     "exercise", [e for chapter in chapter_names() for e in exercises_of(chapter) if e.tests], ids=lambda e: e.name
 )
 def test_right_functions_take_what_the_reference_takes(exercise, form):
-    """A test may write numbers without a point, or in parentheses. At home it is tried on the student's own function."""
+    """A test may write numbers without a point, or in parentheses, if the student's own function takes them."""
     right = {case.name: case.inputs["function"] for case in make_questions(exercise, 1).cases if case.expected.value}
     taken = 0
     for case in make_questions(exercise.tests, 1).cases:

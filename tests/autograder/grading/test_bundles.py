@@ -56,3 +56,13 @@ def test_unused_bundles_are_removed_when_a_new_one_comes(tmp_path):
     assert unpacked(zipped("used"), tmp_path) == used
     new = unpacked(zipped("new"), tmp_path)
     assert {entry for entry in tmp_path.iterdir() if entry.is_dir()} == {used, new}
+
+
+def test_a_graded_bundle_has_no_answer_keys(tmp_path):
+    """They hold the results of runs that a secret case asks to predict, too."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name in ("check/keys/predicted_ablations.npz", "check/chapters/10_project.json"):
+            archive.writestr(name, "")
+    folder = unpacked(stream.getvalue(), tmp_path)
+    assert [path.name for path in folder.rglob("*.*")] == ["10_project.json"]

@@ -44,13 +44,9 @@ import figures
 assert __name__ == "__main__" and "__file__" not in globals()
 display("shown to nobody")
 def look():
-    try:
-        check(look)
-    except LookupError as no_exercise:
-        return str(no_exercise), halve(4.0), figures.INK
+    return check(look), halve(4.0), figures.INK
 """
-    sentence = "there is no exercise called 'look' here; there are: softmax"
-    assert ask(source, "look", kind=kind).value == (sentence, 2.0, "black")
+    assert ask(source, "look", kind=kind).value == (None, 2.0, "black")
 
 
 def test_files_of_the_bundle_are_found_beside_the_notebook(ask):
