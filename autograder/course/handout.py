@@ -74,6 +74,11 @@ class Handout:
         return tuple(i for i in self.nbgrader_cells if self.grade_id(i) == "setup")
 
     @cached_property
+    def given(self) -> tuple[int, ...]:
+        """Positions of the code cells that show something. Grading does not run them."""
+        return tuple(i for i in range(len(self.cells)) if self.kind(i) == "code" and not self.affects_grading(i))
+
+    @cached_property
     def tags(self) -> frozenset[str]:
         """All tags of the released cells."""
         return frozenset(tag for cell in self.cells for tag in cell["metadata"].get("tags", ()))

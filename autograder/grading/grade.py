@@ -13,6 +13,7 @@ from autograder.grading import reading
 from autograder.grading.assignment import Assignment, digest
 from autograder.grading.cell_imports import imported_modules
 from autograder.grading.follow_through import follow_through
+from autograder.grading.given_definitions import needed
 from autograder.grading.magics import without_magics
 from autograder.grading.misspelled import defined_names
 from autograder.grading.questions import Judgement, calls_of, judge_exercise, questions_of
@@ -121,8 +122,11 @@ def _sandboxed(
 
 
 def _cells_to_run(submission: reading.Submission, released: Handout) -> tuple[list[Cell], list[str]]:
-    """Return the setup as released, the cells that students may edit and their own cells, in order; and notes."""
-    setup = [(i, released.grade_id(i), released.source(i)) for i in released.setup]
+    """Return the cells to run, in order, and notes.
+
+    They are the setup as released, with what the other cells need of those that are not run; the cells that students
+    may edit; and their own cells.
+    """
     answers = [
         (i, released.grade_id(i), submission.answers[released.grade_id(i)])
         for i in released.editable
@@ -133,6 +137,9 @@ def _cells_to_run(submission: reading.Submission, released: Handout) -> tuple[li
         for n, cell in enumerate(submission.own, start=1)
         if cell.kind == "code"
     ]
+    given = [released.source(i) for i in released.given]
+    definitions = needed(given, [source for _, _, source in (*answers, *own)])
+    setup = [(i, released.grade_id(i), f"{released.source(i)}\n{definitions}") for i in released.setup]
     cells: list[Cell] = []
     skipped: list[str] = []
     for _, name, source in sorted([*setup, *answers, *own], key=lambda item: item[0]):

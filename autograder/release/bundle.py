@@ -33,7 +33,8 @@ README = """\
 2. Open it:         .venv/bin/jupyter lab {name}.ipynb     (Windows: .venv\\Scripts\\jupyter)
 3. Replace each `raise NotImplementedError`, run the cell, then run the cell with check(...) below it.
 4. If a check stays red, reread the section of the notebook that it names. The last cell shows what is left to do.
-5. Hand in one file, {name}.ipynb, under that name. Do not change the locked cells.
+5. Hand in one file, {name}.ipynb, under that name. Do not change the locked cells. Grading does not run those that only
+   show something: your functions may call their functions, but may not use what they have computed.
 6. If you think that a score is wrong, add a text file regrade.txt when you hand in. Begin a line with the name of the
    exercise and a colon, and say why. The answer will be on your feedback page.
 PyTorch is optional. A few cells compare their results with it; without it they print that it is missing.

@@ -115,6 +115,20 @@ def test_a_wrong_function_costs_only_its_own_points(graded):
     assert report.notes == report.log == ()
 
 
+def test_an_import_of_a_given_cell_may_be_used(graded, assignment):
+    source = """\
+def attention(queries, keys, values):
+    weights = attention_weights(queries, keys)
+    output = np.zeros((*weights.shape[:-1], values.shape[-1]), values.dtype)
+    for index in itertools.product(*map(range, weights.shape[:-2])):
+        output[index] = weights[index] @ values[index]
+    return output, (queries, keys, values, weights)
+"""
+    assert any("import itertools" in assignment.released.source(i) for i in assignment.released.given)
+    report, _ = graded(attention=source)
+    assert report.earned == 25
+
+
 MISSING, RAISES, ENDLESS = "# gone", "raise ValueError", "def softmax(scores):\n    while True: pass"
 
 
