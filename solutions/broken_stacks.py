@@ -81,21 +81,21 @@ def _forward(x, weights, bugs):
 
 
 def _sub_layer(x, gain, w_in, w_out, bug):
-    normed, norm_cache = _norm(x, axis=0 if bug == "norm over the words" else -1)
+    axis = -2 if bug == "norm over the words" else -1
+    normed, norm_cache = _norm(x, axis), (x, axis)
     read = x if bug in ("norm missing", "norm after the sum") else gain * normed
     hidden = np.maximum(read @ w_in, 0)
     kept = {"residual missing": 0, "stream normalised": normed}.get(bug, x)
     output = kept + hidden @ w_out
     if bug == "norm after the sum":
-        normed, norm_cache = _norm(output, axis=-1)
+        normed, norm_cache = _norm(output, -1), (output, -1)
         output = gain * normed
-    return output, (norm_cache, gain, read, w_in, hidden, w_out)
+    return output, (normed, norm_cache, gain, read, w_in, hidden, w_out)
 
 
 def _sub_layer_backward(grad, cache, bug):
     """Return the gradients of x, and those of gain, w_in and w_out."""
-    norm_cache, gain, read, w_in, hidden, w_out = cache
-    normed, *_ = norm_cache
+    normed, norm_cache, gain, read, w_in, hidden, w_out = cache
     if bug == "norm after the sum":
         grad_gain = np.sum(grad * normed, axis=0)
         grad = _norm_backward(grad * gain, *norm_cache)
@@ -111,13 +111,14 @@ def _sub_layer_backward(grad, cache, bug):
 
 
 def _norm(x, axis):
-    """Return x with mean zero and variance one along an axis, and a cache."""
+    """Return x with mean zero and variance one along an axis, which is counted from the last."""
     centred = x - x.mean(axis=axis, keepdims=True)
-    inverse_std = 1 / np.sqrt(np.mean(centred**2, axis=axis, keepdims=True) + 1e-5)
-    return centred * inverse_std, (centred * inverse_std, inverse_std, axis)
+    return centred / np.sqrt(np.mean(centred**2, axis=axis, keepdims=True) + 1e-5)
 
 
-def _norm_backward(grad, normed, inverse_std, axis):
-    through_mean = np.mean(grad, axis=axis, keepdims=True)
-    through_variance = normed * np.mean(grad * normed, axis=axis, keepdims=True)
-    return inverse_std * (grad - through_mean - through_variance)
+def _norm_backward(grad, x, axis):
+    """Return the gradient of x, measured with complex steps, because deriving it is an exercise of this chapter."""
+    step = 1e-20
+    directions = np.eye(x.shape[axis])[:, :, None] if axis == -2 else np.eye(x.shape[axis])[:, None]
+    slopes = _norm(x + 1j * step * directions, axis).imag / step
+    return np.moveaxis(np.sum(grad * slopes, axis=axis), 0, axis)
