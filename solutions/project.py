@@ -121,9 +121,9 @@ def continue_run(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pa
     """Train on some more batches, as if the run had never stopped.
 
     Args:
-        run: dict of "params", a nested dict of arrays; "moments", Adam's
-            (mean, mean_of_squares), two trees like params; and "step",
-            the number of steps made so far, 0 at first.
+        run: dict of "params", a tree as `initialise` makes it; "moments",
+            Adam's (mean, mean_of_squares), two trees like params; and
+            "step", the number of steps made so far, 0 at first.
         batches: iterable of (src, tgt), see `train_step`.
         n_heads: int
         peak: the highest learning rate, at step `warmup`. The rate climbs

@@ -23,7 +23,8 @@ def quantise_groups(weight, size, bits=8):
             magnitude of each group, divided by m. It is 0 for a group of
             zeros, and so are the codes of this group.
 
-    Source: Dettmers et al. 2022 (arXiv 2208.07339), section 2, for groups.
+    Source: the blocks of Dettmers et al. 2022 (arXiv 2110.02861), here with
+    evenly spaced integers.
     """
     most = 2 ** (bits - 1) - 1
     n_in, n_out = weight.shape
@@ -106,9 +107,9 @@ def tests_accept_draft(function):
             small model draws, and for chances and places drawn evenly from
             [0, 1), the tokens have exactly the distribution of the large
             model; each guess is accepted as often as by `accept_draft`; and
-            all arguments stay as they are. False if it breaks it. An
-            `assert` that fails and an exception also say False, and the end
-            of a test without a `return` says True.
+            all arguments stay as they are. False if the function breaks it.
+            An `assert` that fails and an exception also say False, and the
+            end of a test without a `return` says True.
     """
 
     def spread(count):
