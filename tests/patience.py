@@ -11,6 +11,7 @@ SECONDS = 240.0
 PATIENT = Limits(
     call_seconds=600.0,
     cell_seconds=600.0,
+    own_cells_seconds=3600.0,
     patience=10.0,
     start_seconds=600.0,
     wall_seconds=3600.0,

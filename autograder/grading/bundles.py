@@ -18,7 +18,7 @@ KEPT_SECONDS = 30 * 24 * 3600  # after the last use; a chapter is rarely graded 
 def unpacked(bundle: bytes, cache: Path) -> Path:
     """Return the folder in the cache that holds a bundle without its answer keys; unpack it if no process has yet.
 
-    A submission could look up what it is asked to predict in the keys. A temporary folder would stay behind after each
+    The keys hold the results of runs that a submission should predict. A temporary folder would stay behind after each
     killed run. The cache removes folders that were not used for a month.
 
     Args:

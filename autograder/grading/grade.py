@@ -128,23 +128,23 @@ def _cells_to_run(submission: reading.Submission, released: Handout) -> tuple[li
     may edit; and their own cells.
     """
     answers = [
-        (i, released.grade_id(i), submission.answers[released.grade_id(i)])
+        (i, released.grade_id(i), submission.answers[released.grade_id(i)], False)
         for i in released.editable
         if released.kind(i) == "code" and released.grade_id(i) in submission.answers
     ]
     own = [
-        (cell.after + 0.5, f"{n} of your own", cell.source)
+        (cell.after + 0.5, f"{n} of your own", cell.source, True)
         for n, cell in enumerate(submission.own, start=1)
         if cell.kind == "code"
     ]
     given = [released.source(i) for i in released.given]
-    definitions = needed(given, [source for _, _, source in (*answers, *own)])
-    setup = [(i, released.grade_id(i), f"{released.source(i)}\n{definitions}") for i in released.setup]
+    definitions = needed(given, [source for _, _, source, _ in (*answers, *own)])
+    setup = [(i, released.grade_id(i), f"{released.source(i)}\n{definitions}", False) for i in released.setup]
     cells: list[Cell] = []
     skipped: list[str] = []
-    for _, name, source in sorted([*setup, *answers, *own], key=lambda item: item[0]):
+    for _, name, source, is_own in sorted([*setup, *answers, *own], key=lambda item: item[0]):
         source, commands = without_magics(source)
-        cells.append(Cell(name, source))
+        cells.append(Cell(name, source, is_own))
         skipped += commands
     notes = [f"Notebook commands are not Python and were skipped: {listed(map(quoted, skipped))}."] if skipped else []
     return cells, notes

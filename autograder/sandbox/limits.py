@@ -13,6 +13,8 @@ class Limits:
     The wall clock stops only code that waits, and a submission that it stopped is graded again before that counts.
 
     call_seconds, cell_seconds: processor time for one function call, and for one cell.
+    own_cells_seconds: what the students' own cells share; each gets half of what the earlier ones have left of it, but
+        at least a fifth of `cell_seconds` and at most all.
     patience: processor time that code may use beyond its limit before the grader kills the process.
     wall_factor: how many times `call_seconds` or `cell_seconds` a call or a cell may take by the wall clock.
     start_seconds: time by the wall clock for Python to start and to import NumPy, and time for the reference to load.
@@ -29,6 +31,7 @@ class Limits:
 
     call_seconds: float = 5.0
     cell_seconds: float = 10.0
+    own_cells_seconds: float = 20.0
     patience: float = 1.0
     wall_factor: float = 10.0
     start_seconds: float = 60.0

@@ -33,10 +33,14 @@ _TRIES = 3
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of plain Python, without notebook commands; its id is unique in the submission."""
+    """A cell of plain Python, without notebook commands; its id is unique in the submission.
+
+    own: whether the student added it. It may be an experiment that takes long, and that no exercise needs.
+    """
 
     id: str
     source: str
+    own: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,11 +156,13 @@ class _Submission:
         self._stopped: dict[Stage, str] = {}  # why each stage that is not tried again was stopped
         self._stage = self._previous = _NO_STAGE
         self._points: defaultdict[str, Points]  # of functions under test, by exercise; new for each process
+        self._own_cells_seconds: float  # what a process has left for the cells that the student added
 
     def advance(self, process: Process) -> None:
         """Run as much as one process can: to the end, to a call of another group, or until the process breaks."""
         self._stage = self._previous = _NO_STAGE
         self._points = defaultdict(Points)
+        self._own_cells_seconds = self.limits.own_cells_seconds
         groups: dict[str, str] = {}
         try:
             for cell in self._all_cells:
@@ -184,9 +190,17 @@ class _Submission:
     def _execute(self, process: Process, cell: Cell) -> None:
         self._previous, self._stage = self._stage, ("cell", cell.id)
         question = {"do": "cell", "cell": cell.id, "source": cell.source}
-        outcome = self._ask(process, question, [], {}, self.limits.cell_seconds)
+        before = process.processor_seconds
+        outcome = self._ask(process, question, [], {}, self._seconds_for(cell))
+        if cell.own:
+            self._own_cells_seconds -= process.processor_seconds - before
         # A new process runs the cell again, but its first result counts.
         self.cells.setdefault(cell.id, outcome.stopped or outcome.raised)
+
+    def _seconds_for(self, cell: Cell) -> float:
+        """Return a cell's processor time. Many long experiments leave most of a submission's time to its exercises."""
+        most = self.limits.cell_seconds
+        return min(most, max(round(self._own_cells_seconds / 2, 1), most / 5)) if cell.own else most
 
     def _call(self, process: Process, call: Call) -> Outcome:
         self._previous, self._stage = self._stage, ("function", call.function)

@@ -243,6 +243,17 @@ def test_the_whole_submission_has_a_time_limit(submit):
     assert result.outcomes[0].value == 1 and [o.stopped for o in result.outcomes[1:]] == [words] * 3
 
 
+def test_long_experiments_leave_time_for_the_exercises(bundle):
+    limits = replace(PATIENT, cell_seconds=2.0, own_cells_seconds=2.0, processor_seconds=8.0, patience=0.3)
+    endless = [Cell(f"{n} of your own", "while True:\n    pass", own=True) for n in range(1, 7)]
+    helper = Cell("7 of your own", "def helper():\n    return 7", own=True)
+    cells = [*endless, helper, Cell("f", "def f():\n    return helper()")]
+    ran = run(cells, [Call("f", {})], bundle=bundle, limits=limits)
+    assert ran.outcomes[0].value == 7 and ran.cells["7 of your own"] is None
+    assert ran.cells["1 of your own"] == "used more than 1 second of processor time"
+    assert ran.cells["6 of your own"] == "used more than 0.4 seconds of processor time"
+
+
 def test_the_whole_submission_has_a_limit_of_processor_time(submit):
     source = """
 import time
