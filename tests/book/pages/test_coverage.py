@@ -64,7 +64,7 @@ def submitted():
         yield pytest.param(row_id, wrong, id=f"{row_id}-{wrong.__name__}", marks=marks)
 
 
-@pytest.mark.parametrize(("row_id", "wrong"), submitted())
+@pytest.mark.parametrize(("row_id", "wrong"), list(submitted()))
 def test_a_submitted_error_gets_its_name(row_id, wrong):
     exercise, mistake = named(row_id)
     key = key_of(exercise)
