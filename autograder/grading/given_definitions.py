@@ -34,10 +34,17 @@ def _definitions(given: tuple[str, ...]) -> dict[str, list[str]]:
     """Return name -> the statements that define it, in the cells' order."""
     definitions: dict[str, list[str]] = {}
     for source in given:
-        for statement in ast.parse(without_magics(source)[0]).body:
+        for statement in _statements(source):
             for name in _defined(statement):
                 definitions.setdefault(name, []).append(ast.unparse(statement))
     return definitions
+
+
+def _statements(source: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(without_magics(source)[0]).body
+    except SyntaxError:  # what only IPython understands; an author may add such a cell
+        return []
 
 
 def _defined(statement: ast.stmt) -> list[str]:
