@@ -82,7 +82,7 @@ def linear_backward(grad_output, cache):
 
 
 def softmax_backward(grad_weights, weights):
-    """Each row times softmax's Jacobian, diag(s) - s s^T, without building it.
+    """Each row times softmax's Jacobian, diag(a) - a a^T, without building it.
 
     Args:
         grad_weights: (..., n)
@@ -93,7 +93,7 @@ def softmax_backward(grad_weights, weights):
             to zero, as softmax does not see a shift of its row. A row of
             weights that are all zero gets zeros.
 
-    Source: derived in this chapter: (diag(s) - s s^T) g = s * (g - s . g).
+    Source: derived in this chapter: (diag(a) - a a^T) g = a * (g - a . g).
     """
     return weights * (grad_weights - (weights * grad_weights).sum(axis=-1, keepdims=True))
 
@@ -221,7 +221,7 @@ def self_attention_backward(grad_output, cache):
 
 
 def repaired_bilinear_backward(grad_scores, x, a):
-    """The gradients of scores = x a x^T, where x stands twice: row and column.
+    """The gradients of scores = x a x^T, where x occurs twice: row and column.
 
     Args:
         grad_scores: (..., T, T)

@@ -103,7 +103,7 @@ def finds_subject(kinds, length):
     A row of the input x (T, n_words + length), with T <= length, has two
     ones: in the column of the word, and in the column n_words + position.
     A position sees itself and earlier positions. The subject of a verb is
-    the last noun before it that has the verb's number.
+    the last noun before it that has the verb's number. Every verb has one.
 
     Each verb gives at least 99% of its weight to its subject, and its
     output is largest at the subject's word. Other words may do anything.
@@ -139,7 +139,7 @@ def decoder_layer(x, memory, params, n_heads, self_mask=None, memory_mask=None, 
         params: dict of attention and cross_attention (see
             `multi_head_attention`), feed_forward (see `feed_forward`),
             norm_attention, norm_cross_attention and norm_feed_forward
-            (gain, bias), one norm behind each sub-layer.
+            (gain, bias), one norm after each sub-layer.
         n_heads: int
         self_mask: None, or boolean, broadcastable to (..., T, T),
             True = may attend.

@@ -163,7 +163,7 @@ def positional_embedding(tokens, table, start=0):
     Args:
         tokens: (..., T), integers in 0 .. vocab - 1.
         table: (vocab, d_model)
-        start: int, position of the first token; 0 but for decoding step by
+        start: int, position of the first token; 0 except in decoding step by
             step (chapter 8).
 
     Returns:

@@ -76,7 +76,7 @@ def tests_layer_norm(function):
 
 
 def rms_norm_backward(grad_output, cache):
-    """Return the gradients of `rms_norm`: of x by two ways, and of the gain.
+    """Return the gradients of `rms_norm`: of x by two paths, and of the gain.
 
     Args:
         grad_output: (..., d_model)
@@ -226,7 +226,7 @@ def add_norm_backward(grad_output, cache):
 
     Returns:
         grad_x: (..., d_model), along the residual connection alone.
-        grad_update: (..., d_model), zero where dropout forgot an entry.
+        grad_update: (..., d_model), zero where dropout dropped an entry.
         grad_params: dict of gain (d_model,), bias (d_model,).
 
     All gradients are in the dtype of grad_output.

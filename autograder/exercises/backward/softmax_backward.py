@@ -118,7 +118,7 @@ def sum_without_keepdims(grad_weights, weights):
 
 @softmax_backward.mistake("adds the outer product instead of taking it away")
 def wrong_sign(grad_weights, weights):
-    """The sign of the outer product is wrong: the Jacobian is diag(s) - s s^T. If one score rises, the other weights
+    """The sign of the outer product is wrong: the Jacobian is diag(a) - a a^T. If one score rises, the other weights
     *fall*."""
     return weights * (grad_weights + (weights * grad_weights).sum(axis=-1, keepdims=True))
 
