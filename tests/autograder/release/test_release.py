@@ -61,7 +61,7 @@ def test_a_bundle_has_exactly_the_expected_files(built):
     with zipfile.ZipFile(course / "release" / f"{CHAPTER}.zip") as archive:
         assert archive.namelist() == sorted(files)
     assert "numpy==" in (folder / "requirements.txt").read_text()
-    assert len((folder / "README.txt").read_text().splitlines()) == 12
+    assert len((folder / "README.txt").read_text().splitlines()) == 13
 
 
 def test_check_has_no_file_that_neither_notebooks_nor_pages_need():
