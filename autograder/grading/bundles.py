@@ -25,6 +25,7 @@ def unpacked(bundle: bytes, cache: Path) -> Path:
         bundle: the content of a zip file.
         cache: a folder that only its owner can read; made if it does not exist.
     """
+    # Earlier versions unpacked the keys, too, under the bundle's own hash.
     folder = cache / hashlib.sha256(_KEYS.encode() + bundle).hexdigest()[:16]
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     with FileLock(cache / ".lock"):

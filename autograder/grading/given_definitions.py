@@ -6,7 +6,7 @@ in grading.
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
 
 from autograder.grading.magics import without_magics
@@ -21,12 +21,16 @@ def needed(given: Sequence[str], written: Iterable[str]) -> str:
     """
     known = _definitions(tuple(given))
     names: set[str] = set()
-    waiting = {match[0] for source in written for match in _NAME.finditer(source) if match[0] in known}
+    waiting = _named(written, known)
     while waiting:
         names |= waiting
-        sources = (source for name in waiting for source in known[name])
-        waiting = {match[0] for source in sources for match in _NAME.finditer(source) if match[0] in known} - names
+        waiting = _named((source for name in waiting for source in known[name]), known) - names
     return "\n".join(dict.fromkeys(source for name in known if name in names for source in known[name]))
+
+
+def _named(sources: Iterable[str], known: Container[str]) -> set[str]:
+    """Return the known names in some sources."""
+    return {match[0] for source in sources for match in _NAME.finditer(source) if match[0] in known}
 
 
 @lru_cache(maxsize=16)  # all submissions of a chapter have the same given cells

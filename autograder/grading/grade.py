@@ -128,23 +128,23 @@ def _cells_to_run(submission: reading.Submission, released: Handout) -> tuple[li
     may edit; and their own cells.
     """
     answers = [
-        (i, released.grade_id(i), submission.answers[released.grade_id(i)], False)
+        (i, Cell(released.grade_id(i), submission.answers[released.grade_id(i)]))
         for i in released.editable
         if released.kind(i) == "code" and released.grade_id(i) in submission.answers
     ]
     own = [
-        (cell.after + 0.5, f"{n} of your own", cell.source, True)
+        (cell.after + 0.5, Cell(f"{n} of your own", cell.source, own=True))
         for n, cell in enumerate(submission.own, start=1)
         if cell.kind == "code"
     ]
     given = [released.source(i) for i in released.given]
-    definitions = needed(given, [source for _, _, source, _ in (*answers, *own)])
-    setup = [(i, released.grade_id(i), f"{released.source(i)}\n{definitions}", False) for i in released.setup]
+    definitions = needed(given, [cell.source for _, cell in (*answers, *own)])
+    setup = [(i, Cell(released.grade_id(i), f"{released.source(i)}\n{definitions}")) for i in released.setup]
     cells: list[Cell] = []
     skipped: list[str] = []
-    for _, name, source, is_own in sorted([*setup, *answers, *own], key=lambda item: item[0]):
-        source, commands = without_magics(source)
-        cells.append(Cell(name, source, is_own))
+    for _, cell in sorted([*setup, *answers, *own], key=lambda item: item[0]):
+        source, commands = without_magics(cell.source)
+        cells.append(replace(cell, source=source))
         skipped += commands
     notes = [f"Notebook commands are not Python and were skipped: {listed(map(quoted, skipped))}."] if skipped else []
     return cells, notes

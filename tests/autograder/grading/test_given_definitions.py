@@ -18,7 +18,7 @@ GIVEN = (
     "%matplotlib inline\ndef slope(f, h=1e-5):\n    return (f(h) - middle(f)) / h",
     "def middle(f):\n    return f(ROWS)\nprint(slope(math.sin))",
     "def drawn(rng=np.random.default_rng(1)):\n    return rng",
-    "if True:\n    count = !ls",
+    "if True:\n    count = !ls\n/print count",
 )
 
 
