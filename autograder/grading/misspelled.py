@@ -20,6 +20,10 @@ from check.words import did_you_mean
 
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _ATTRIBUTE = re.compile(r"([\w\])])\.([A-Za-z_]\w*)")
+# A line or a submission with more names gets no suggestion: comparing them would keep the grader busy.
+MAX_UNKNOWN = 3
+MAX_KNOWN = 1000
+MAX_LENGTH = 40
 _NUMPY = re.compile(r"(?<![\w.])(?:np|numpy)\.([A-Za-z_]\w*)")
 
 
@@ -46,24 +50,32 @@ def suggestion(raised: Raised, names: frozenset[str]) -> str:
 
     names: those that the submission defines.
     """
-    source = raised.line.partition(": ")[2]
-    if raised.type == "NameError":
+    return _suggestion(raised.type, raised.line.partition(": ")[2], names) if len(names) <= MAX_KNOWN else ""
+
+
+@lru_cache(maxsize=64)  # a function often raises in the same line in all cases
+def _suggestion(kind: str, source: str, names: frozenset[str]) -> str:
+    if kind == "NameError":
         known = names | set(dir(builtins)) | set(keyword.kwlist)
         unknown = set(_NAME.findall(source)) - known
-        return _only(did_you_mean(name, names | set(dir(builtins))) for name in unknown)
-    if raised.type == "AttributeError":
+        return _only((name, names | set(dir(builtins))) for name in unknown)
+    if kind == "AttributeError":
         in_numpy = set(_NUMPY.findall(source)) - set(dir(np))
         of_arrays = {name for _, name in _ATTRIBUTE.findall(_NUMPY.sub("", source))} - set(dir(np.ndarray))
         return _only(
             [
-                *(did_you_mean(name, dir(np)) for name in in_numpy),
-                *(did_you_mean(name, dir(np.ndarray)) for name in of_arrays),
+                *((name, dir(np)) for name in in_numpy),
+                *((name, dir(np.ndarray)) for name in of_arrays),
             ]
         )
     return ""
 
 
-def _only(suggestions: Iterable[str]) -> str:
-    """Return the only suggestion; "" if there is none, or more than one."""
+def _only(unknown: Iterable[tuple[str, Iterable[str]]]) -> str:
+    """Return the only suggestion for unknown names, each with those that it may stand for; "" unless there is one."""
+    short = [(name, known) for name, known in unknown if len(name) <= MAX_LENGTH]
+    if len(short) > MAX_UNKNOWN:
+        return ""
+    suggestions = (did_you_mean(name, [k for k in known if len(k) <= MAX_LENGTH]) for name, known in short)
     made = [words for words in suggestions if words]
     return made[0] if len(made) == 1 else ""

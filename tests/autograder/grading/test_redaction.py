@@ -13,6 +13,7 @@ from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import full_key, make_lazy_key
 from autograder.authoring.sketching import LazySketches
 from autograder.course.seed import case_seed
+from autograder.grading import misspelled
 from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.misspelled import defined_names, suggestion
 from autograder.grading.questions import exercises_by_name, judge_exercise, questions_of
@@ -176,6 +177,19 @@ def test_a_misspelled_name_gets_a_suggestion(kind, line, words):
     assert suggestion(raised, defined_names(CELLS)) == words
     seen = redacted(Outcome(raised=raised), frozenset(), defined_names(CELLS)).raised
     assert seen.line == f"line 3: {line}{words}" and not seen.quoted
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("return softmx, " + ", ".join(f"qq{n}" for n in range(60)), {"softmax"}),
+        ("return softmx", {"softmax", *map("x{}".format, range(misspelled.MAX_KNOWN))}),
+        ("return softmx_abcdefghijklmnopqrstuvwxyz_0123456789", {"softmax_abcdefghijklmnopqrstuvwxyz_0123456789"}),
+    ],
+    ids=["a line of many names", "a submission of many names", "long names"],
+)
+def test_so_many_names_that_comparing_them_takes_long_get_no_suggestion(line, names):
+    assert suggestion(Raised("NameError", "", f"line 3: {line}"), frozenset(names)) == ""
 
 
 NAMES_FROM_INPUTS = """
