@@ -1,9 +1,10 @@
 """Find what a student's cells import, from their tokens. Nothing here runs or compiles the source."""
 
-import io
 import tokenize
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+
+from autograder.grading.tokens import tokens
 
 _SEPARATORS = (tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT)
 
@@ -27,7 +28,7 @@ def _statements(source: str) -> Iterator[list[str]]:
     words: list[str] = []
     begins = True
     try:
-        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        for token in tokens(source):
             ends = token.type in _SEPARATORS or token.string == ";"
             if words and not ends:
                 words.append(token.string)

@@ -3,9 +3,10 @@
 The other lines keep their numbers. Nothing here runs or compiles the source.
 """
 
-import io
 import re
 import tokenize
+
+from autograder.grading.tokens import tokens
 
 COMMAND = re.compile(r"\s*+(?:[%!?]|[\w.\[\]]+\?{1,2}\s*$|[\w.,\s]+=\s*(?:!|%\w))")
 # The commands for a whole cell that run the rest of the cell as Python.
@@ -33,7 +34,7 @@ def _continuation_lines(source: str) -> set[int]:
     depth, previous = 0, 0
     continued = {number + 1 for number, line in enumerate(source.split("\n"), start=1) if line.endswith("\\")}
     try:
-        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        for token in tokens(source):
             if depth and token.start[0] > previous:
                 continued.update(range(previous + 1, token.start[0] + 1))
             continued.update(range(token.start[0] + 1, token.end[0] + 1) if token.type == tokenize.STRING else ())

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import tokenize
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from autograder.cli.main import main
 from autograder.grading import grade
 from autograder.grading.cell_imports import imported_modules
+from autograder.grading.tokens import tokens
 from autograder.sandbox import CHAPTER_DISTRIBUTIONS, Call, Cell, Run
 from check.calling import Outcome, Raised
 from tests.conftest import CHAPTER
@@ -37,6 +39,14 @@ pytestmark = pytest.mark.grading
 )
 def test_imports_are_found_in_the_tokens_of_a_cell(source, names):
     assert list(imported_modules(source)) == names
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_a_line_of_very_many_escaped_quotes_is_not_split_into_tokens(quote):
+    """If the string does not end, `tokenize` begins anew at each of its quotes."""
+    source = f"import a\n{quote}" + f"\\{quote}" * 1001
+    assert imported_modules(source) == ("a",)
+    assert tokenize.ERRORTOKEN not in {token.type for token in tokens(source)}
 
 
 @pytest.fixture
