@@ -13,6 +13,7 @@ from autograder.grading.submitted_file import CLEAR
 from check.words import quoted, size
 
 LARGE_BYTES = 20_000_000
+BLOCK_BYTES = 1_000_000
 MAX_VALUES = 3_000_000  # in memory, a value of a few bytes of JSON takes about a hundred
 _LINE_ENDINGS_BYTES = 100_000  # enough of a file to see its line endings
 _BYTE_ORDER_MARK = codecs.BOM_UTF8
@@ -66,11 +67,24 @@ def _json(raw: bytes) -> Any:
     """Return the value of a JSON text. Raises ValueError, RecursionError.
 
     Python stores a text with one, two or four bytes per character, as its widest character needs: one emoji would make
-    a large file take four times the memory. So in a large file, text beyond ASCII becomes JSON's escapes first.
+    a large file take four times the memory. So in a large file, text beyond ASCII becomes JSON's escapes first. That is
+    done block by block, because `sub` keeps an object for every match until it ends.
     """
     if _is_large_utf8(raw):
-        return json.loads(_BEYOND_ASCII.sub(_escaped, raw.removeprefix(_BYTE_ORDER_MARK)).decode("ascii"))
+        blocks = (_BEYOND_ASCII.sub(_escaped, block) for block in _blocks(raw.removeprefix(_BYTE_ORDER_MARK)))
+        return json.loads(b"".join(blocks).decode("ascii"))
     return json.loads(raw)
+
+
+def _blocks(raw: bytes) -> Iterator[bytes]:
+    """Yield a text in UTF-8 in blocks that end between two characters."""
+    start = 0
+    while start < len(raw):
+        end = start + BLOCK_BYTES
+        # A character has at most three bytes after its first.
+        end -= next((n for n in range(4) if not raw[end - n : end - n + 1] or raw[end - n] >> 6 != 0b10), 0)
+        yield raw[start:end]
+        start = end
 
 
 def _is_large_utf8(raw: bytes) -> bool:

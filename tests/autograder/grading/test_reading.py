@@ -133,6 +133,14 @@ def test_one_emoji_does_not_multiply_the_memory_for_a_large_file(perfect, notebo
     assert peak_colourful < 1.7 * peak_plain
 
 
+def test_many_letters_beyond_ascii_do_not_multiply_it_either(perfect, notebook, monkeypatch):
+    monkeypatch.setattr(notebook_file, "LARGE_BYTES", 1_000_000)
+    monkeypatch.setattr(notebook_file, "BLOCK_BYTES", 99_999)  # the blocks do not end where the letters do
+    raw = with_outputs(perfect, 2_000_000, "é " * 700).replace(b"\\u00e9", "é".encode())
+    read_submission, most = peak(reading.read_submission, File(raw), notebook)
+    assert read_submission.answers and most < 20 * len(raw)
+
+
 def test_grade_ids_are_not_read_from_a_file_with_too_many_values():
     bomb = b'{"cells":[' + b",".join([b'{"":0}'] * notebook_file.MAX_VALUES) + b"]}"
     ids, most = peak(reading.grade_ids, File(bomb))
