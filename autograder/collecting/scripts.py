@@ -43,6 +43,8 @@ def notebook_of(script: bytes, released: Handout) -> bytes | None:
         return None
     metadata = {"kernelspec": released.notebook["metadata"]["kernelspec"]}
     notebook = new_notebook(cells=[*_with_ids(cells, released)], metadata=metadata)
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number}"  # the same file always gives the same notebook
     return nbformat.writes(notebook).encode()
 
 

@@ -154,6 +154,15 @@ def test_scripts_of_jupyter_and_jupytext_are_graded_like_their_notebook(course, 
     assert graded(course, capsys) == dict.fromkeys(("participant-1", "participant-2", "participant-3"), "25")
 
 
+def test_a_script_that_is_collected_again_is_the_same_submission(course, collect, contents):
+    """Otherwise it would be graded on other cases each time, and a request for a regrade could make it late."""
+    exported, _ = PythonExporter().from_notebook_node(nbformat.reads(contents["perfect"].decode(), 4))
+    collect({f"{ADA}/work.py": exported})
+    first = submitted(course, "participant-1")
+    collect({f"{ADA}/work.py": exported})
+    assert submitted(course, "participant-1") == first
+
+
 @pytest.mark.parametrize(
     "script", ["def softmax(x):\n    return x\n", "# ---\n# jupyter:\n# %% [\n---: {", "\0# %%\n("]
 )
