@@ -151,9 +151,12 @@ def _cells_to_run(submission: reading.Submission, released: Handout) -> tuple[li
 
 
 def _written_exercises(submission: reading.Submission, released: Handout) -> list[str]:
-    """Return the exercises whose cells are in the submission and differ from the released ones."""
+    """Return the exercises whose cells differ from the released ones, or whose names another written cell defines."""
     stubs = {released.grade_id(i): released.source(i) for i in released.editable}
-    return [name for name, source in submission.answers.items() if name in released.functions and source != stubs[name]]
+    changed = {name: source for name, source in submission.answers.items() if source != stubs[name]}
+    own = [cell.source for cell in submission.own if cell.kind == "code"]
+    defined = defined_names(Cell("", source) for source in (*changed.values(), *own))
+    return [name for name in released.functions if name in changed or name in defined]
 
 
 def _unread_results(questions: Mapping[str, Key]) -> tuple[dict[str, Result], Troubles, list[str]]:

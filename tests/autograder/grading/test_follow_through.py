@@ -115,6 +115,13 @@ def test_a_wrong_function_costs_only_its_own_points(graded):
     assert report.notes == report.log == ()
 
 
+def test_a_function_in_the_cell_of_another_exercise_is_run_again_too(graded, assignment, perfect):
+    sources = {cell["id"]: "".join(cell["source"]) for cell in perfect["cells"]}
+    both = "\n\n\n".join(sources[name] for name in ("attention_weights", "attention"))
+    report, _ = graded(softmax=NEXT_ROW, attention_weights=stub_of(assignment, "attention_weights"), attention=both)
+    assert report.earned == 25 - 4
+
+
 def test_an_import_of_a_given_cell_may_be_used(graded, assignment):
     source = """\
 def attention(queries, keys, values):
