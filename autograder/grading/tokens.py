@@ -4,22 +4,25 @@ import io
 import tokenize
 from collections.abc import Iterator
 
-MAX_QUOTES = 1000  # in one line
+MAX_QUOTES = 500  # escaped ones, in a source
 
 
 def tokens(source: str) -> Iterator[tokenize.TokenInfo]:
-    """Yield the tokens of a source, up to its first syntax error.
+    """Yield the tokens of a source, up to its first syntax error, or to a line with too many escaped quotes.
 
-    It ends before a line with very many escaped quotes: for a string that does not end there, `tokenize` takes time
-    with their number squared.
+    In a string that does not end, `tokenize` begins anew at each quote, which takes time with their number squared.
 
     Raises:
         tokenize.TokenError, SyntaxError: the source is not Python.
     """
-    lines = iter(io.StringIO(source).readline, "")
-    return tokenize.generate_tokens(lambda: _bounded(next(lines, "")))
+    lines = _lines(source)
+    return tokenize.generate_tokens(lambda: next(lines, ""))
 
 
-def _bounded(line: str) -> str:
-    """Return the line, or "" in place of one with very many escaped quotes."""
-    return line if line.count("\\'") + line.count('\\"') <= MAX_QUOTES else ""
+def _lines(source: str) -> Iterator[str]:
+    quotes = 0
+    for line in io.StringIO(source):
+        quotes += line.count("\\'") + line.count('\\"')
+        if quotes > MAX_QUOTES:
+            return
+        yield line

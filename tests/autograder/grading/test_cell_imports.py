@@ -42,9 +42,10 @@ def test_imports_are_found_in_the_tokens_of_a_cell(source, names):
 
 
 @pytest.mark.parametrize("quote", ["'", '"'])
-def test_a_line_of_very_many_escaped_quotes_is_not_split_into_tokens(quote):
+@pytest.mark.parametrize("line", ["\\' " * 501, "\\' " * 300 + "'\n'" + "\\' " * 300], ids=["one line", "two lines"])
+def test_lines_of_very_many_escaped_quotes_are_not_split_into_tokens(quote, line):
     """If the string does not end, `tokenize` begins anew at each of its quotes."""
-    source = f"import a\n{quote}" + f"\\{quote}" * 1001
+    source = f"import a\n'{line}".replace("'", quote)
     assert imported_modules(source) == ("a",)
     assert tokenize.ERRORTOKEN not in {token.type for token in tokens(source)}
 
