@@ -20,11 +20,11 @@ from check.words import did_you_mean
 
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _ATTRIBUTE = re.compile(r"([\w\])])\.([A-Za-z_]\w*)")
-# A line or a submission with more names gets no suggestion: comparing them would keep the grader busy.
-MAX_UNKNOWN = 3
-MAX_KNOWN = 1000
-MAX_LENGTH = 40
 _NUMPY = re.compile(r"(?<![\w.])(?:np|numpy)\.([A-Za-z_]\w*)")
+# Comparing more or longer names would keep the grader busy, so they get no suggestion.
+MAX_UNKNOWN = 3  # in a line
+MAX_KNOWN = 1000  # in a submission
+MAX_LENGTH = 40  # letters
 
 
 def defined_names(cells: Iterable[Cell]) -> frozenset[str]:
