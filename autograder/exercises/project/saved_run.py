@@ -22,7 +22,7 @@ def _(draw):
 @saved_run.mistake("saves the parameters alone")
 def parameters_alone(run):
     """You save the parameters and the step. Adam's two running means are missing, so a run that continues starts them
-    from zero, and takes a step of full length in every parameter."""
+    from zero, and its first step follows one batch alone."""
     return {"step": np.array(run["step"]), **named({"params": run["params"]})}
 
 

@@ -137,8 +137,8 @@ def wrong_sign(logits, teacher_logits, counts):
 
 @reverse_divergence.mistake("has the wrong sign in the gradient")
 def wrong_sign_of_gradient(logits, teacher_logits, counts):
-    """The loss is right, and the gradient points downhill. Tokens that the student writes more often than the teacher
-    have a positive gradient."""
+    """The loss is right, and the gradient points downhill. A token has a positive gradient if its surplus,
+    log p - log q, is above the mean."""
     loss, grad = reference.reverse_divergence(logits, teacher_logits, counts)
     return loss, -grad
 

@@ -199,10 +199,10 @@ def labels_as_padding(run):
     return renamed(reference.diagnose_training(run), ["labels of other sentences"], to="padding counted")
 
 
-@diagnose_training.mistake("does not look at what the model repeats")
-def copies_ignored(run):
+@diagnose_training.mistake("takes a target that is not shifted for counted padding")
+def copies_as_padding(run):
     """You name counted padding where the target is not shifted. In both runs the loss jumps and falls again; but after
-    a target that is not shifted the model repeats the word that it reads, and `copied` goes towards 1."""
+    a target that is not shifted the model repeats the word that it reads, and `copied` rises above one half."""
     return renamed(reference.diagnose_training(run), ["target not shifted"], to="padding counted")
 
 

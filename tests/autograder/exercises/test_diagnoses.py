@@ -20,7 +20,7 @@ from check.calling import Outcome
 from check.scoring import grade
 from check.values import pack
 from solutions import broken_stacks, cross
-from solutions.runs import BUGS, training_run
+from solutions.runs import BUGS, training_run, training_runs
 from tests.choosing import thinned
 
 pytestmark = pytest.mark.autograder
@@ -41,6 +41,14 @@ def test_every_right_diagnosis_names_every_run(seed):
     bug = BUGS[seed % len(BUGS)]
     log, first = training_run(bug, np.random.default_rng(seed))
     assert [tuple(diagnose(log)) for diagnose in diagnoses] == [(bug, first)] * len(diagnoses)
+
+
+@pytest.mark.parametrize("seed", thinned(range(60), range(3), "more runs"))
+def test_one_half_separates_a_target_that_is_not_shifted(seed):
+    """The page and a known mistake say so."""
+    bugs = "target not shifted", "labels of other sentences", "padding counted"
+    repeated, *others = training_runs(bugs, np.random.default_rng(seed))
+    assert max(run["copied"].max() for run, _ in others) < 0.5 < repeated[0]["copied"][-1]
 
 
 def test_no_log_has_gradients_that_grow_by_chance():
