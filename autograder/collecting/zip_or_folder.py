@@ -15,7 +15,7 @@ from pathlib import Path
 
 from autograder.collecting.zip_entry_names import name_of, open_archive
 from autograder.errors import UserError
-from autograder.grading.submitted_file import MAX_BYTES, read_file
+from autograder.grading.submitted_file import EMPTY, MAX_BYTES, read_file
 from check.words import shown, size
 
 MAX_FILES = 100_000
@@ -84,7 +84,7 @@ def _entry_on_disk(path: Path, download: Path) -> Entry:
 
     def read() -> bytes:
         file = read_file(path)
-        if file.trouble and not file.trouble.endswith("is empty."):
+        if file.trouble and not file.trouble.endswith(EMPTY):
             raise Unreadable(file.trouble)
         return file.raw
 

@@ -11,6 +11,7 @@ import msgspec
 from check.words import listed, quoted, size
 
 MAX_BYTES = 200_000_000
+EMPTY = "is empty: hand in the notebook."
 OF_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # what nbgrader puts beside a submitted notebook
 TOO_LARGE = "too_large.json"  # what we put there in place of a file that was too large to collect
 CLEAR = (
@@ -61,7 +62,7 @@ def read_file(path: Path, owner: int | None = None) -> File:
             raw = file.read(MAX_BYTES)
     finally:
         os.close(descriptor)
-    return File(raw) if raw.strip() else File(trouble=f"{name} is empty: hand in the notebook.")
+    return File(raw) if raw.strip() else File(trouble=f"{name} {EMPTY}")
 
 
 def _opened(path: Path) -> tuple[int, int]:

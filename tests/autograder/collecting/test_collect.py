@@ -383,6 +383,14 @@ def test_the_time_of_a_download_is_not_the_time_of_handing_in(course, zipped, du
     assert stamps(course) == {} and "unknown (give the times with --table FILE): 1 submission" in printed.out
 
 
+def test_an_empty_notebook_in_a_folder_counts_as_in_a_zip_file(course, zipped, tmp_path, capsys):
+    (tmp_path / "download" / "ada").mkdir(parents=True)
+    (tmp_path / "download" / "ada" / "01_attention.ipynb").write_bytes(b"")
+    for download, student in ((tmp_path / "download", "ada"), (zipped({"eve/01_attention.ipynb": b""}), "eve")):
+        code, _ = collect(course, download, capsys)
+        assert code == 0 and submitted(course)[student] == b""
+
+
 def test_files_in_a_folder_have_their_own_times(course, tmp_path, capsys):
     path = tmp_path / "download/ada/01_attention.ipynb"
     path.parent.mkdir(parents=True)
