@@ -109,11 +109,11 @@ def parse_when(text: str) -> datetime:
     """
     try:
         when = datetime.fromisoformat(text.strip())
-    except ValueError as error:
+        if len(text.strip()) <= len("2026-12-04"):  # also 20261204
+            when = datetime.combine(when, time(23, 59))
+        return when.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError) as error:  # in UTC, the year may be 0 or 10000
         raise UserError(f"{text!r} is not a time: write it like 2026-12-04, or like “2026-12-04 23:59”") from error
-    if len(text.strip()) <= len("2026-12-04"):  # also 20261204
-        when = datetime.combine(when, time(23, 59))
-    return when.astimezone(UTC).replace(tzinfo=None)
 
 
 def shown_time(when: datetime) -> str:

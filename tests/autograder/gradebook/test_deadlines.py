@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from autograder.errors import UserError
 from autograder.gradebook.deadlines import Rules, Step, parse_when
 from tests.autograder.gradebook.graded_course import open_gradebook, page
 from tests.conftest import CHAPTER
@@ -36,6 +37,12 @@ def test_share():
 ])  # fmt: skip
 def test_a_time_without_a_zone_is_the_machines(text, expected):
     assert parse_when(text) == expected
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59-05:00", "0001-01-01T00:00+01:00"])
+def test_a_time_that_utc_does_not_have_is_refused(text):
+    with pytest.raises(UserError, match="is not a time"):
+        parse_when(text)
 
 
 STEPS = ["--late", "50%", "2026-02-05 13:00", "--late", "20", "2026-02-10 13:00"]
