@@ -9,6 +9,7 @@ Moodle: https://github.com/moodle/moodle, mod/assign/classes/downloader.php (get
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
@@ -59,7 +60,9 @@ def parse_moodle(path: str) -> ParsedName:
     match = _MOODLE.fullmatch(path.split("/")[0])
     if not match:
         return ParsedName(reason="it is not in a place where Moodle puts submissions")
-    return ParsedName(match["number"], match["name"], prefix=match["prefix"])
+    # macOS unpacks a zip file to names in which an accent is a character of its own. Moodle's tables have none.
+    name = unicodedata.normalize("NFC", match["name"])
+    return ParsedName(match["number"], name, prefix=match["prefix"])
 
 
 def parse_canvas(path: str) -> ParsedName:

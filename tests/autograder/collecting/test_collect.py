@@ -4,6 +4,7 @@ import json
 import os
 import re
 import time
+import unicodedata
 import zipfile
 
 import pytest
@@ -147,6 +148,15 @@ def test_with_a_roster_display_names_need_a_worksheet_or_a_request(course, zippe
     assert "no student in the roster is participant 13" in printed.out and "has no participant 99" in printed.out
     collect(course, zipped(files), capsys, "--by-name")
     assert submitted(course) == {"al1815": b"a", "al1816": b"b", "en1882": b"e"}
+
+
+@pytest.mark.parametrize("option", ["--table", "--by-name"])
+def test_names_that_macos_has_unpacked_are_found(course, zipped, roster, worksheet, capsys, option):
+    roster(("jn1", "José", "Núñez", "jose@example.org"))
+    worksheet.write_text(WORKSHEET.replace("Ada Lovelace", "José Núñez").replace("ada@", "jose@"))
+    files = {MOODLE.format(unicodedata.normalize("NFD", "José Núñez"), 11): b"a"}
+    code, _ = collect(course, zipped(files), capsys, *([option, worksheet] if option == "--table" else [option]))
+    assert code == 0 and submitted(course) == {"jn1": b"a"}
 
 
 def test_a_group_does_not_hand_in_for_the_participant_with_its_number(course, zipped, worksheet, capsys):
