@@ -4,6 +4,7 @@ A command that changes scores compares the gradebook with what the log says, bef
 before is logged as a change by another program, so no change is missing.
 """
 
+import errno
 import os
 import pwd
 from collections.abc import Iterator, Mapping
@@ -131,10 +132,12 @@ def _parts(marks: Marks) -> Parts:
 
 
 def _append(path: Path, changes: list[ScoreChange]) -> None:
-    """Append one line for each change, all in one write."""
+    """Append one line per change, all in one write. Raises OSError if the disk is full, and leaves no half line."""
     lines = b"".join(msgspec.json.encode(change) + b"\n" for change in changes)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with open(descriptor, "ab") as file:
-        file.write(lines)
-        file.flush()
+    with open(descriptor, "ab", buffering=0) as file:
+        before = file.tell()
+        if file.write(lines) < len(lines):
+            file.truncate(before)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         os.fsync(descriptor)

@@ -3,12 +3,14 @@
 import json
 import os
 import pwd
+import resource
+from datetime import datetime
 
 import pytest
 
 from autograder.cli.main import main
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.score_log import account, log_changes, read_changes
+from autograder.gradebook.score_log import FILE, ScoreChange, _append, account, log_changes, read_changes
 from tests.autograder.gradebook.graded_course import graded, open_gradebook
 from tests.autograder.gradebook.test_manual_scores import grade_by_hand
 from tests.conftest import CHAPTER
@@ -123,6 +125,19 @@ def test_a_damaged_log_is_named_before_anything_is_graded(ada, hand_in, contents
     hand_in("ada", contents["perfect"])
     assert main(["grade", CHAPTER, "--course", str(ada)]) == 2
     assert "scores.log is damaged" in capsys.readouterr().err
+
+
+def test_a_disk_that_fills_up_leaves_no_half_line(tmp_path):
+    path, change = tmp_path / FILE, ScoreChange(datetime(2026, 2, 3), ME, "ada", CHAPTER, None, 21, "new")
+    _append(path, [change])
+    earlier, limits = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(earlier) + 20, limits[1]))
+    try:
+        with pytest.raises(OSError):
+            _append(path, [change])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == earlier and read_changes(tmp_path) == [change]
 
 
 def test_sudo_names_the_person(monkeypatch):
