@@ -74,7 +74,7 @@ def _opened(path: Path) -> tuple[int, int]:
     with ExitStack() as stack:
         outer = os.open(path.parent.parent, folder_only)
         stack.callback(os.close, outer)
-        folder = os.open(path.parent.name, folder_only, dir_fd=outer)
+        folder = os.open(path.parent.name or ".", folder_only, dir_fd=outer)  # "" is the name of the root
         stack.callback(os.close, folder)
         descriptor = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
         return descriptor, os.fstat(folder).st_uid

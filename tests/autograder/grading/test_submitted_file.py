@@ -1,6 +1,7 @@
 """A submitted file is read only if it is the file that we checked, even if its owner swaps it meanwhile."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +51,7 @@ def test_a_file_may_have_to_belong_to_an_account(submitted):
 def test_a_path_without_folders_is_read(submitted, monkeypatch):
     monkeypatch.chdir(submitted[0].parent)
     assert read_file(submitted[0].relative_to(submitted[0].parent)).raw == b"hers"
+
+
+def test_a_path_in_the_root_is_read():
+    assert "is not a file but a folder" in read_file(Path("/proc")).trouble
