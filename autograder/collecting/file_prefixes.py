@@ -1,9 +1,8 @@
 """What a platform calls each student in the names of their files, kept for the feedback that goes back."""
 
-import json
 from pathlib import Path
 
-from autograder.course.atomic_write import write_atomically
+from autograder.course.json_file import read_json, write_json
 
 
 def save_prefixes(course: Path, chapter: str, platform: str, prefixes: dict[str, str]) -> None:
@@ -12,13 +11,15 @@ def save_prefixes(course: Path, chapter: str, platform: str, prefixes: dict[str,
         saved = load_prefixes(course, chapter)
         path = _file(course, chapter)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps({**saved, platform: saved.get(platform, {}) | prefixes}, indent=1))
+        write_json(path, {**saved, platform: saved.get(platform, {}) | prefixes})
 
 
 def load_prefixes(course: Path, chapter: str) -> dict[str, dict[str, str]]:
-    """Return platform -> student -> prefix; {} if no submission was collected from a platform."""
-    path = _file(course, chapter)
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    """Return platform -> student -> prefix; {} if no submission was collected from a platform.
+
+    Raises UserError for a damaged file.
+    """
+    return read_json(_file(course, chapter), dict[str, dict[str, str]], {})
 
 
 def _file(course: Path, chapter: str) -> Path:

@@ -1,10 +1,9 @@
 """Keep which students handed a chapter in together."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from autograder.course.atomic_write import write_atomically
+from autograder.course.json_file import read_json, write_json
 
 
 def save_teams(course: Path, chapter: str, teams: Mapping[str, Sequence[str]]) -> None:
@@ -12,13 +11,12 @@ def save_teams(course: Path, chapter: str, teams: Mapping[str, Sequence[str]]) -
     if teams:
         path = _file(course, chapter)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps({**load_teams(course, chapter), **teams}, indent=1))
+        write_json(path, {**load_teams(course, chapter), **teams})
 
 
 def load_teams(course: Path, chapter: str) -> dict[str, list[str]]:
-    """Return name -> ids of the members of each team; {} if no team handed in."""
-    path = _file(course, chapter)
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    """Return name -> ids of the members of each team; {} if no team handed in. Raises UserError for a damaged file."""
+    return read_json(_file(course, chapter), dict[str, list[str]], {})
 
 
 def _file(course: Path, chapter: str) -> Path:

@@ -1,12 +1,11 @@
 """Count attempts: which of a student's submissions were graded as they arrived, and what that allows next."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from autograder.course.atomic_write import write_atomically
+from autograder.course.json_file import read_json, write_json
 
 
 @dataclass(frozen=True)
@@ -69,12 +68,11 @@ def decide(earlier: Sequence[Attempt], name: str, submission: str, rules: Rules,
 
 
 class AttemptLog:
-    """The attempts of all students in one chapter, stored in the course folder."""
+    """The attempts of all students in one chapter, stored in the course folder. Raises UserError for a damaged file."""
 
     def __init__(self, course: Path, chapter: str) -> None:
         self._path = course / "watched" / f"{chapter}.json"
-        stored = json.loads(self._path.read_text(encoding="utf-8")) if self._path.exists() else {}
-        self._attempts = {student: [Attempt(**fields) for fields in attempts] for student, attempts in stored.items()}
+        self._attempts = read_json(self._path, dict[str, list[Attempt]], {})
 
     def of(self, student: str) -> list[Attempt]:
         """Return a student's attempts, oldest first."""
@@ -84,5 +82,4 @@ class AttemptLog:
         """Store an attempt; it is on the disk when this returns."""
         self._attempts.setdefault(student, []).append(attempt)
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        stored = {student: [asdict(attempt) for attempt in attempts] for student, attempts in self._attempts.items()}
-        write_atomically(self._path, json.dumps(stored, indent=1))
+        write_json(self._path, self._attempts)
