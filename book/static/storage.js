@@ -1,6 +1,6 @@
 /* Store what the reader does, in this browser only. Each key begins with the path of the book, so that two books on one
-   server, or two versions of one book, do not mix. Without storage, as in some private windows, the values are there until
-   the page is closed. */
+   server, or two versions of one book, do not mix. Values that find no storage, as in some private windows, or no room in
+   it, are there until the page is closed. */
 
 "use strict";
 
@@ -8,7 +8,7 @@ window.bookStorage = (() => {
   const prefix = `${new URL(document.documentElement.dataset.content_root, document.baseURI).pathname} `;
   const TAKEN_OVER = `${prefix}taken over`;
   const OF_EARLIER_VERSIONS = /^(?:exercise|cells|question) /; // their keys had no path
-  const memory = new Map();
+  const memory = new Map(); // key -> JSON of a value that the browser has not stored
   let stored = true;
   let isOpen = false;
 
@@ -27,19 +27,22 @@ window.bookStorage = (() => {
 
   /** Returns the value of a key, an object; {} if there is none. */
   function read(key) {
+    if (memory.has(key)) return JSON.parse(memory.get(key));
     try {
       return JSON.parse(opened().getItem(prefix + key)) ?? {};
     } catch {
-      return memory.get(key) ?? {};
+      return {};
     }
   }
 
   function write(key, value) {
-    memory.set(key, value);
+    const text = JSON.stringify(value);
     try {
-      opened().setItem(prefix + key, JSON.stringify(value));
+      opened().setItem(prefix + key, text);
+      memory.delete(key);
     } catch {
-      stored = false; // no storage, or no room in it
+      memory.set(key, text); // no storage, or no room in it
+      stored = false;
     }
   }
 
@@ -54,13 +57,13 @@ window.bookStorage = (() => {
 
   /** Returns key -> value of everything that this book has stored. */
   function all() {
-    let keys = [...memory.keys()];
+    const keys = new Set(memory.keys());
     try {
-      keys = Object.keys(opened()).filter((key) => key.startsWith(prefix) && key !== TAKEN_OVER).map((key) => key.slice(prefix.length));
+      for (const key of Object.keys(opened())) if (key.startsWith(prefix) && key !== TAKEN_OVER) keys.add(key.slice(prefix.length));
     } catch {
       stored = false;
     }
-    return Object.fromEntries(keys.map((key) => [key, read(key)]));
+    return Object.fromEntries([...keys].map((key) => [key, read(key)]));
   }
 
   /** Returns whether the values are there after the page is closed. */
@@ -77,7 +80,9 @@ window.bookStorage = (() => {
       has not been told of changes. */
   function onOtherTab(changed) {
     addEventListener("storage", ({ key }) => {
-      if (key?.startsWith(prefix)) changed([key.slice(prefix.length)]);
+      if (!key?.startsWith(prefix)) return;
+      memory.delete(key.slice(prefix.length)); // the other tab's value is newer
+      changed([key.slice(prefix.length)]);
     });
     addEventListener("pageshow", ({ persisted }) => {
       if (persisted) changed(Object.keys(all()));

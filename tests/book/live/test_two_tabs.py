@@ -101,6 +101,14 @@ def test_a_tab_with_changes_asks_when_the_other_has_stored_another_text(tab):
     assert tab.text == MINE
 
 
+def test_a_browser_without_room_asks_nothing(tab):
+    full = "function () { throw new DOMException('', 'QuotaExceededError'); }"
+    tab.browser.evaluate(f"void (Storage.prototype.setItem = {full})")
+    for source in (MINE, MINE + " again"):
+        tab.write("softmax", source)
+        assert not tab.asks and tab.text == tab.stored["source"] == source
+
+
 @pytest.mark.thorough("another way to learn of the other text")
 def test_a_tab_asks_before_it_replaces_a_text_that_it_was_not_told_of(tab):
     tab.write_in_other_tab(THEIRS, told=False)
