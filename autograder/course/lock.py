@@ -20,8 +20,11 @@ class Busy(UserError):
 def course_lock(course: Path) -> Iterator[None]:
     """Hold the lock of a course. The system releases it when the process ends, however it ends.
 
-    nbgrader's own commands take the lock once, before they begin. Raises Busy if another command holds it.
+    nbgrader's own commands take the lock once, before they begin. Raises Busy if another command holds it, and
+    UserError if there is no course: the lock would make its folder.
     """
+    if not course.is_dir():
+        raise UserError(f"there is no course in {course}")
     try:
         with FileLock(course / ".lock", timeout=LOCK_TIMEOUT):
             yield

@@ -85,6 +85,12 @@ def test_the_next_command_notices_what_another_program_changed(ada, capsys):
     assert "2 changes" in out
 
 
+@pytest.mark.parametrize("command", [["history"], ["due", CHAPTER, "--at", "2026-12-04"]])
+def test_a_wrong_folder_does_not_become_a_course(tmp_path, capsys, command):
+    assert main([*command, "--course", str(tmp_path / "corse")]) == 2
+    assert f"there is no course in {tmp_path / 'corse'}" in capsys.readouterr().err and not any(tmp_path.iterdir())
+
+
 def test_history_can_show_one_student(ada, hand_in, contents, capsys):
     hand_in("bob", contents["perfect"])
     graded(ada)
