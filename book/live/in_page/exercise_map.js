@@ -32,6 +32,6 @@
   const line = document.createElement("p");
   line.className = "live-progress";
   table.closest(".cell").before(line); // inside, the scrolling cell would cut it off
-  addEventListener("storage", show);
+  bookStorage.onOtherTab(show);
   show();
 })();

@@ -148,3 +148,12 @@ def test_an_exercise_on_the_core_path_builds_only_on_exercises_on_it():
         if need not in on_path and listed[need].chapter == listed[name].chapter
     }
     assert skipped == set()
+
+
+def test_the_table_follows_the_reader_who_comes_back_from_a_chapter(exercises):
+    version = "JSON.parse(document.getElementById('live-exercises').textContent).exercises.softmax"
+    back = "dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))"
+    exercises.evaluate(f"bookStorage.write('exercise softmax', {{version: {version}, passing: ''}}); {back}")
+    states = {row[0]: row[3] for row in exercises.evaluate(ROWS) if len(row) == 4}
+    exercises.evaluate("bookStorage.remove('exercise softmax')")
+    assert states["softmax"] == "✓ passes"
