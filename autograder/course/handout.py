@@ -61,7 +61,7 @@ class Handout:
     def graded(self) -> dict[str, int]:
         """Name of each exercise, and WEIGHTS if weights are handed in -> position of its graded cell."""
         checks = (i for i in self.nbgrader_cells if self._nbgrader(i)["grade"] and not self._nbgrader(i)["solution"])
-        return {self.grade_id(i).removeprefix("check-"): i for i in checks}
+        return {exercise_of(self.grade_id(i)): i for i in checks}
 
     @cached_property
     def functions(self) -> dict[str, int]:
@@ -114,7 +114,7 @@ class Handout:
         if position == self.graded.get(WEIGHTS):
             return "the cell with `hand_in`"
         if position in self.functions.values():
-            return f"the check cell of {self.grade_id(position).removeprefix('check-')}"
+            return f"the check cell of {exercise_of(self.grade_id(position))}"
         return f"the exercise cell of {self.grade_id(position)}" if position in self.editable else "the setup cell"
 
     @cached_property
@@ -133,6 +133,16 @@ class Handout:
     def _nbgrader(self, position: int) -> dict[str, Any]:
         """Return nbgrader's metadata of a cell."""
         return self.cells[position]["metadata"]["nbgrader"]
+
+
+def check_cell(exercise: str) -> str:
+    """Return the grade id of the cell that checks an exercise, or WEIGHTS."""
+    return f"check-{exercise}"
+
+
+def exercise_of(cell: str) -> str:
+    """Return the name that people use for a graded cell: of the cell that checks an exercise, the exercise's."""
+    return cell.removeprefix("check-")
 
 
 def load_handout(course: Path, chapter: str) -> Handout:

@@ -22,7 +22,7 @@ import numpy as np
 import solutions
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.hand_in import hand_in_of
-from autograder.course.handout import load_handout
+from autograder.course.handout import check_cell, load_handout
 from autograder.course.seed import secret_seed
 from autograder.example import weights
 from autograder.example.standalone import standalone
@@ -79,13 +79,13 @@ class _Chapter:
     def with_weights(self, notebook: dict[str, Any], raw: bytes | None) -> dict[str, Any]:
         """Return the notebook with a file of weights in its output, or with none, if the chapter asks for weights."""
         if self.hand_in:
-            _cell(notebook, f"check-{WEIGHTS}")["outputs"] = [weights.output(raw, {})] if raw is not None else []
+            _cell(notebook, check_cell(WEIGHTS))["outputs"] = [weights.output(raw, {})] if raw is not None else []
         return notebook
 
     def changed(self, student: str, description: str, notebook: dict[str, Any], **sources: str) -> Example:
         """Return a submission with other sources than the solutions', and with the score that it must get."""
         content = _bytes(notebook)
-        has_weights = self.hand_in and _cell(notebook, f"check-{WEIGHTS}")["outputs"]
+        has_weights = self.hand_in and _cell(notebook, check_cell(WEIGHTS))["outputs"]
         score = self._earned(content, sources) + (self.points_of_weights if has_weights else 0.0)
         return Example(student, description, content, score)
 
@@ -211,7 +211,7 @@ def {name}(*args, **kwargs):
 def _damaged(chapter: _Chapter) -> Iterator[Example]:
     last = chapter.last.name
     no_check, doubled = chapter.filled(), chapter.filled()
-    no_check["cells"].remove(_cell(no_check, f"check-{last}"))
+    no_check["cells"].remove(_cell(no_check, check_cell(last)))
     cell = _cell(doubled, last)
     doubled["cells"].insert(doubled["cells"].index(cell) + 1, {**copy.deepcopy(cell), "source": chapter.stubs[last]})
     whole = _bytes(chapter.filled())

@@ -10,6 +10,7 @@ from nbformat.notebooknode import NotebookNode
 from nbgrader.api import Comment, Grade, Gradebook, Notebook
 from nbgrader.utils import is_grade, is_locked, is_solution
 
+from autograder.course.handout import exercise_of
 from autograder.errors import UserError
 from autograder.gradebook.queries import registered_cells
 from check.words import count
@@ -57,7 +58,7 @@ def _refuse_removals(notebook: Notebook, released: NotebookNode) -> None:
     removed = {cell.name for cell in notebook.grade_cells} - grades
     removed |= {cell.name for cell in notebook.solution_cells} - solutions
     if removed:
-        names = sorted({name.removeprefix("check-") for name in removed})
+        names = sorted({exercise_of(name) for name in removed})
         raise WouldLoseScores(
             f"{notebook.name} is not released: {count(len(notebook.submissions), 'submission')} would lose scores, "
             f"because the new release lacks {', '.join(names)}. Bring the exercise back, or remove the assignment with "

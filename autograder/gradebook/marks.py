@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from autograder.course.handout import exercise_of
 from autograder.gradebook.voids import Voids
 from autograder.grading.report import Report
 
@@ -54,9 +55,7 @@ class Marks:
             sentence
             for cell, mark in self.cells.items()
             for sentence in (
-                _differences(cell.removeprefix("check-"), mark, earned[cell])
-                if cell in earned
-                else _by_hand(cell, mark)
+                _differences(exercise_of(cell), mark, earned[cell]) if cell in earned else _by_hand(cell, mark)
             )
         ]
         return sentences + ([f"{self.penalty:g} taken off for being late"] if self.penalty else [])

@@ -20,6 +20,7 @@ from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solut
 from traitlets import Enum
 
 from autograder.course.comments import expanded, load_comments
+from autograder.course.handout import check_cell
 from autograder.course.lock import course_lock
 from autograder.course.regrade_requests import load_requests
 from autograder.errors import UserError
@@ -185,7 +186,7 @@ class ReadGradebook(NbGraderPreprocessor):
                 "requests": requests,
                 "voids": voids,
                 "texts": {about.grade_id: about.points for about in texts},
-                "results": {f"check-{result.function}": result for result in results},
+                "results": {check_cell(result.function): result for result in results},
             }
         return nb, resources
 

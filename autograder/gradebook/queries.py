@@ -24,6 +24,7 @@ from sqlalchemy.orm import Query
 
 from autograder.course.comments import FILE as COMMENTS
 from autograder.course.comments import keys_in, load_comments
+from autograder.course.handout import exercise_of
 from autograder.course.regrade_requests import Request
 from autograder.course.roster_file import load_roster
 from autograder.errors import UserError
@@ -54,7 +55,7 @@ def computed_scores(coursedir: CourseDirectory) -> dict[str, Scores]:
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
         rows = cell_query(gradebook, Grade, SubmittedAssignment.student_id, BaseCell.name, Grade.auto_score)
         for student, cell, score in rows.filter(Assignment.name == coursedir.assignment_id):
-            scores.setdefault(student, {})[cell.removeprefix("check-")] = score
+            scores.setdefault(student, {})[exercise_of(cell)] = score
     return scores
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
 
-from autograder.course.handout import Handout
+from autograder.course.handout import Handout, exercise_of
 from autograder.course.regrade_requests import FILE, Request, load_requests, parse, save_requests, with_new
 from autograder.course.student_ids import reason_to_reject_id
 from autograder.errors import UserError
@@ -49,9 +49,7 @@ def set_score(gradebook: Gradebook, chapter: str, student: str, cell: str, point
         reason = f"{shown(student)} has no score in {chapter} yet: run `autograder grade {chapter}` first"
         raise UserError(reason) from error
     if not 0 <= points <= grade.max_score:
-        raise UserError(
-            f"{cell.removeprefix('check-')} has {grade.max_score:g} points, so its score cannot be {points:g}"
-        )
+        raise UserError(f"{exercise_of(cell)} has {grade.max_score:g} points, so its score cannot be {points:g}")
     grade.manual_score, grade.needs_manual_grade = points, False
     gradebook.db.commit()
 

@@ -18,6 +18,7 @@ from filelock import FileLock
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import OperationalError
 
+from autograder.course.handout import exercise_of
 from autograder.errors import UserError
 from autograder.gradebook.marks import Marks
 from autograder.gradebook.queries import read_marks
@@ -127,7 +128,7 @@ def _known(changes: list[ScoreChange]) -> dict[tuple[str, str], tuple[float | No
 
 def _parts(marks: Marks) -> Parts:
     """Return exercise -> score, for those that have one, and the penalty below zero."""
-    scores: Parts = {cell.removeprefix("check-"): mark.score for cell, mark in marks.cells.items() if mark.is_graded}
+    scores: Parts = {exercise_of(cell): mark.score for cell, mark in marks.cells.items() if mark.is_graded}
     return scores | ({LATE: -marks.penalty} if marks.penalty else {})
 
 

@@ -12,6 +12,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import determine_grade
 
 from autograder.course.comments import load_comments
+from autograder.course.handout import exercise_of
 from autograder.course.regrade_requests import load_requests
 from autograder.gradebook.attempts import attempts_sentences, which_counts
 from autograder.gradebook.deadlines import load_rules, sentences
@@ -24,7 +25,7 @@ from autograder.gradebook.queries import (
     manual_fingerprints,
     page_fingerprint,
 )
-from autograder.gradebook.voids import exercise_of, load_voids
+from autograder.gradebook.voids import load_voids
 from autograder.grading.report import Report, Reports
 
 _REASONS = {

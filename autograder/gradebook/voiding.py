@@ -9,12 +9,12 @@ from pathlib import Path
 from nbgrader.api import Assignment, BaseCell, Grade, Gradebook, GradeCell, SubmittedAssignment
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.course.handout import Handout, load_handout, released_notebooks
+from autograder.course.handout import Handout, exercise_of, load_handout, released_notebooks
 from autograder.errors import UserError
 from autograder.gradebook.late_penalty import late_penalty
 from autograder.gradebook.queries import cell_query, read_marks
 from autograder.gradebook.state import autograded_score
-from autograder.gradebook.voids import ByHand, Kind, Void, exercise_of, load_voids, save_void
+from autograder.gradebook.voids import ByHand, Kind, Void, load_voids, save_void
 from check.words import did_you_mean
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from autograder.course.handout import check_cell, exercise_of
 from autograder.course.json_file import read_json, write_json
 from autograder.grading.report import Report
 
@@ -51,7 +52,7 @@ class Voids:
 
     def scores(self, report: Report) -> dict[str, float]:
         """Return name of each graded cell of a report -> its score."""
-        cells = ((f"check-{result.function}", result) for result in report.results)
+        cells = ((check_cell(result.function), result) for result in report.results)
         return {cell: self.score(cell, result.earned, result.points) or 0.0 for cell, result in cells}
 
     def earned(self, report: Report) -> float:
@@ -60,7 +61,7 @@ class Voids:
 
     def maximum(self, report: Report) -> float:
         """Return the points that the exercises of a report count in the maximum."""
-        return sum(self.points(f"check-{result.function}", result.points) for result in report.results)
+        return sum(self.points(check_cell(result.function), result.points) for result in report.results)
 
     def sentence(self, cell: str) -> str:
         """Return what students and instructors need to know about a void exercise."""
@@ -76,11 +77,6 @@ _EFFECTS: dict[Kind, str] = {
     "credit-all": "everyone who handed in gets its full points",
     "drop": "it counts neither in the score nor in the maximum",
 }
-
-
-def exercise_of(cell: str) -> str:
-    """Return the name that people use for a graded cell."""
-    return cell.removeprefix("check-")
 
 
 def load_voids(course: Path, chapter: str) -> Voids:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from tabulate import tabulate
 
+from autograder.course.handout import check_cell, exercise_of
 from autograder.gradebook.forecast import Forecast
 from autograder.gradebook.marks import Marks
 from autograder.gradebook.rows import StudentRow
@@ -31,7 +32,7 @@ def class_table(
     first, voids = rows[0].report, rows[0].voids
     exercises = [f"{result.function}\n({_points(result, voids)})" for result in first.results]
     marks_shown = {row.student: marks.get(row.student) or Marks.graded(row.report, voids) for row in rows}
-    checks = [f"check-{result.function}" for result in first.results]
+    checks = [check_cell(result.function) for result in first.results]
     by_hand = sorted({cell for of_student in marks_shown.values() for cell in of_student.cells}.difference(checks))
     total = "total\n(with by hand)" if by_hand else f"total\n({rows[0].points:g})"
     heads = ["student", *(["name"] if names else []), *exercises, *(f"{cell}\n(by hand)" for cell in by_hand), total]
@@ -58,7 +59,7 @@ def class_table(
 
 def _points(result: Result, voids: Voids) -> str:
     """Return what an exercise counts in the maximum, for the head of its column."""
-    cell = f"check-{result.function}"
+    cell = check_cell(result.function)
     points = voids.points(cell, result.points)
     return ", ".join([*([f"{points:g}"] if points else []), *(["void"] if cell in voids.cells else [])])
 
@@ -122,7 +123,7 @@ def _change(forecast: Forecast) -> Iterator[list[str]]:
     for cell in {**before.cells, **after.cells}:
         scores = [None if mark is None else mark.score for mark in (before.cells.get(cell), after.cells.get(cell))]
         if scores[0] != scores[1]:
-            exercise = cell.removeprefix("check-")
+            exercise = exercise_of(cell)
             yield [
                 shown(forecast.student),
                 exercise,

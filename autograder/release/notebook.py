@@ -21,6 +21,7 @@ from autograder.authoring.hand_in import hand_in_of
 from autograder.chapter import plain_markdown
 from autograder.chapter.chapter import DEFINITIONS, Cell, Chapter, cells, definition_in, docstring_statements
 from autograder.chapter.targets import Targets
+from autograder.course.handout import check_cell
 from autograder.errors import UserError
 from autograder.layout import solution_modules
 from check.weights_file import WEIGHTS
@@ -133,7 +134,7 @@ class _Builder:
         call: Any = ast.parse(cell.source).body[-1]
         name = ast.unparse(call.value.args[0])
         points = self.find_exercise(name, cell).points
-        new = _code(f"check-{name}", cell.source, locked=True, grade=True, points=points)
+        new = _code(check_cell(name), cell.source, locked=True, grade=True, points=points)
         new.metadata["tags"] = [MAY_RAISE]
         return new
 
@@ -148,7 +149,7 @@ class _Builder:
         hand_in = hand_in_of(self.chapter.name)
         if hand_in is None:
             raise UserError(f"{self.chapter.file}: no file in autograder/exercises/ says which weights are handed in")
-        new = _code(f"check-{WEIGHTS}", cell.source, locked=True, grade=True, points=hand_in.points)
+        new = _code(check_cell(WEIGHTS), cell.source, locked=True, grade=True, points=hand_in.points)
         new.metadata["tags"] = [MAY_RAISE]
         return new
 
