@@ -15,7 +15,7 @@ def zip_feedback(course: Path, chapter: str, platform: str, output: Path) -> tup
     Returns:
         The students whose pages it holds; and student -> the reason why a page is missing.
 
-    Raises UserError if it would hold no page, or cannot be written.
+    Raises UserError if there is no feedback, or no submission from the platform, or if the file cannot be written.
     """
     pages = {
         path.parent.parent.name: path for path in sorted((course / "feedback").glob(f"*/{chapter}/{chapter}.html"))
