@@ -17,7 +17,9 @@ MAX_BYTES = 10_000
 # Canvas adds a number to the second file of a name, and so do browsers. Windows hides one ".txt", so some type another.
 _FILE_NAMES = re.compile(r"regrade(-\d+| ?\(\d+\))?\.txt(\.txt)?", re.IGNORECASE)
 # "softmax: why", and what else people write around a name in a text file.
-_FIRST_LINE = re.compile(r"[\s#*`>-]*(?:exercise\s+)?[*`]*(?P<name>[a-z_]\w*)[*`]*\s*:[*`]*(?P<rest>.*)", re.IGNORECASE)
+_FIRST_LINE = re.compile(
+    r"[\s#*`>-]*+(?:exercise\s+)?[*`]*(?P<name>[a-z_]\w*)[*`]*\s*:[*`]*(?P<rest>.*)", re.IGNORECASE
+)
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
