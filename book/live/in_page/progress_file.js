@@ -10,12 +10,15 @@ const isObject = (value) => typeof value === "object" && value !== null && !Arra
 /** Returns both states in one, in which the values of the first one count. */
 const united = (first, second) => ({ ...second, ...first });
 
-/** Returns the states of an exercise or a cell for the two choices of the reader. The other text is set aside. */
+/** Returns the states of an exercise or a cell for the two choices of the reader. The other text is set aside: of an
+    exercise that passed and was reset, the text that passed. */
 function chosenTexts(mine, theirs) {
-  const [mineAlone, theirsAlone] = mine.version === theirs.version ? [united(mine, theirs), united(theirs, mine)] : [mine, theirs];
+  const isSameVersion = mine.version === theirs.version;
+  const [mineAlone, theirsAlone] = isSameVersion ? [united(mine, theirs), united(theirs, mine)] : [mine, theirs];
   if (theirs.source === undefined) return [mineAlone, mineAlone];
-  if (mine.source === undefined) return [theirsAlone, theirsAlone];
-  if (mine.source !== theirs.source) return [{ ...mineAlone, aside: theirs.source }, { ...theirsAlone, aside: mine.source }];
+  const ofMine = mine.source ?? (isSameVersion ? undefined : mine.passing);
+  if (ofMine === undefined) return [theirsAlone, theirsAlone];
+  if (mine.source !== theirs.source) return [{ ...mineAlone, aside: theirs.source }, { ...theirsAlone, aside: ofMine }];
   const passing = [mine, theirs].some((state) => state.passing === mine.source) ? mine.source : mineAlone.passing;
   const both = passing === undefined ? mineAlone : { ...mineAlone, passing };
   return [both, both];

@@ -125,6 +125,18 @@ def test_an_import_asks_where_both_have_work_and_keeps_both(progress, browser, t
     assert state["passing"] == state["source"]
 
 
+def test_an_import_of_an_older_version_keeps_what_has_passed(progress, browser):
+    key = "exercise softmax"
+    text = exported(browser)
+    older = json.loads(text)
+    older["entries"] = {key: {"version": "older", "source": THEIRS, "failed": 2}}
+    browser.evaluate(f"(({{source, ...reset}}) => bookStorage.write('{key}', reset))(bookStorage.read('{key}'))")
+    import_file(browser, json.dumps(older))
+    press(browser, "Finish the import")
+    browser.wait(f"{STATUS} === 'The file is imported.'")
+    assert browser.evaluate(ALL)[key]["passing"] == MINE
+
+
 @pytest.mark.thorough("two tabs and the question are each tested")
 def test_an_import_keeps_what_another_tab_writes_while_the_page_asks(progress, browser):
     text = exported(browser).replace(MINE, THEIRS)
