@@ -4,13 +4,14 @@ Grading refuses the use of any other module, not its import, so that an unused i
 students at home.
 """
 
-import dis
 import sys
-from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from collections.abc import Callable
+from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+
+from check.reachable import is_of_notebook, named, reachable
 
 _SHOWING = ("IPython", "ipykernel")  # `display`, for example; grading has one that shows nothing
 ALLOWED = ("numpy", "matplotlib", "mpl_toolkits", "check", "solutions", "autograder", "__main__")
@@ -30,49 +31,12 @@ def refusal(name: str) -> str:
 def foreign(function: Callable) -> list[str]:
     """Return the names of modules that a function uses but may not use, also through functions of its notebook."""
     names: set[str] = set()
-    seen: set[int] = set()
-    waiting: list[Any] = [function]
-    while waiting:
-        value = waiting.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        if isinstance(value, FunctionType) and value.__module__ == function.__module__ and not _is_installed(value):
-            waiting += _referenced(value)
-            names |= {name.partition(".")[0] for name in _named(value, "IMPORT_NAME")}
+    for value in reachable(function):
+        if is_of_notebook(value, function):
+            names |= {name.partition(".")[0] for name in named(value, "IMPORT_NAME")}
         else:
             names.add(_origin(value))
     return sorted(name for name in names if not is_ours(name) and name not in _SHOWING)
-
-
-def _is_installed(function: FunctionType) -> bool:
-    return "-packages" in function.__code__.co_filename  # site-packages, or dist-packages
-
-
-def _referenced(function: Any) -> Iterator[Any]:
-    """Yield the values of a function's global names and of its closure."""
-    names = set(_named(function, "LOAD_GLOBAL"))
-    yield from (value for name, value in getattr(function, "__globals__", {}).items() if name in names)
-    for cell in getattr(function, "__closure__", None) or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:  # the cell is still empty
-            continue
-
-
-def _named(function: Any, operation: str) -> Iterator[str]:
-    """Return the names that instructions of one kind have in a function's code."""
-    steps = (step for code in _codes(function) for step in dis.get_instructions(code))
-    return (str(step.argval) for step in steps if step.opname == operation)
-
-
-def _codes(function: Any) -> Iterator[CodeType]:
-    """Yield the code of a function and of all functions inside it."""
-    waiting = [function.__code__] if hasattr(function, "__code__") else []
-    while waiting:
-        code = waiting.pop()
-        yield code
-        waiting += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
 
 
 def _origin(value: Any) -> str:

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from importlib.util import find_spec
 from typing import Any
@@ -27,6 +27,7 @@ from check.long_run import telling_what_runs
 from check.measuring import measured, shown_inputs
 from check.picture import picture
 from check.printing import printing_under
+from check.reachable import called
 from check.showing import Shown, note, show
 from check.tested import withheld
 from check.verdicts_of_test import with_rejections
@@ -128,7 +129,9 @@ def tried(function: Callable, key: Key, own: dict[str, Any] | None = None) -> Ch
     outcomes = _outcomes(function, key, own)
     case_faults = of_cases(key, outcomes)
     why = explain(key, outcomes, case_faults)
-    result = scoring.blame_what_is_used(scoring.result_of(key, case_faults, why), key, _failing_helpers(function, key))
+    result = scoring.result_of(key, case_faults, why)
+    if not result.passed:
+        result = replace(result, mend_first=_failing_helpers(function, key))
     if result.blank:
         message = note(_not_written(function, result, key.tests))
         return Checked(message.text, message.html, result)
@@ -185,10 +188,14 @@ def _outcomes(function: Callable, key: Key, own: dict[str, Any] | None = None) -
     return with_rejections(key, outcomes)
 
 
+def _has_key(name: str) -> bool:
+    return (data_folder() / "keys" / f"{name}.npz").is_file()
+
+
 def public_key(name: str) -> Key:
     """Return the public key of an exercise. Raises LookupError, naming the exercises that have one."""
     keys = data_folder() / "keys"
-    if (keys / f"{name}.npz").is_file():
+    if _has_key(name):
         return load(keys / f"{name}.npz")
     if not keys.is_dir():
         raise LookupError(f"there are no answer keys in {keys}: use `check` in the folder of an unzipped chapter")
@@ -198,10 +205,13 @@ def public_key(name: str) -> Key:
     raise LookupError(f"there is no exercise called {name!r} here; there are: {names}")
 
 
-def _failing_helpers(function: Callable, key: Key) -> set[str]:
+def _failing_helpers(function: Callable, key: Key) -> tuple[str, ...]:
     """Return the names of the exercises that the function calls and that fail their own check."""
-    names = getattr(function, "__globals__", {})
-    return {name for name in key.uses if callable(names.get(name)) and not passes(names[name], public_key(name))}
+    values = getattr(function, "__globals__", {})
+    others = dict.fromkeys([*key.uses, *called(function, _has_key)])
+    others.pop(key.function, None)
+    callables = {name: values[name] for name in others if callable(values.get(name))}
+    return tuple(name for name, value in callables.items() if not passes(value, public_key(name)))
 
 
 def _is_solved(function: Any, name: str) -> bool:

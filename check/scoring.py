@@ -148,14 +148,6 @@ def aspects_of(key: Key, case_faults: CaseFaults) -> tuple[Aspect, ...]:
     )
 
 
-def blame_what_is_used(result: Result, key: Key, failing: set[str]) -> Result:
-    """Return the result with the names of the exercises that this one calls and that are wrong themselves.
-
-    failing: names of the exercises of the same notebook that do not pass.
-    """
-    return result if result.passed else replace(result, mend_first=tuple(name for name in key.uses if name in failing))
-
-
 def _mistake(fields: dict[str, str]) -> Mistake:
     """Return a mistake from a report; in the older format its message ended with the section to reread."""
     if "reread" not in fields:

@@ -81,6 +81,8 @@ class Exercise:
         order: the output names in the order in which to report errors, usually that of the derivation; by default the
             order of `outputs`.
         uses: names of the exercises of the same chapter that the reference calls.
+        solved_by: names of earlier exercises that solve this one if they are called with its inputs. Grading does not
+            put right ones in the place of wrong ones here. The exercise that a test tests is always one of them.
         tolerance: the largest allowed error in float64, as a share of the largest expected entry.
         measure: name of a measure of `check.measures`, for an exercise that asks for matrices: the judge compares what
             the matrices do. For an exercise that asks to predict runs, `check.predictions.ORDER`.
@@ -103,6 +105,7 @@ class Exercise:
         section: str,
         order: Iterable[str] | None = None,
         uses: Iterable[str] = (),
+        solved_by: Iterable[str] = (),
         tolerance: float = 1e-9,
         measure: str = "",
         unseen: Iterable[str] = (),
@@ -115,6 +118,7 @@ class Exercise:
         self.section = section
         self.order = tuple(order or outputs)
         self.uses = tuple(uses)
+        self.solved_by = {*solved_by, *([tests.name] if tests else [])}
         self.tolerance = tolerance
         self.measure = measure
         self.unseen = tuple(unseen)

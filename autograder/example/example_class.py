@@ -28,6 +28,7 @@ from autograder.example import weights
 from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
 from autograder.grading.assignment import seeds_of
+from autograder.grading.dependencies import exercises_called, exercises_to_answer
 from autograder.grading.follow_through import functions_to_answer
 from autograder.grading.questions import Judgement, judge_exercise, questions_of
 from autograder.grading.submitted_file import File
@@ -100,17 +101,19 @@ class _Chapter:
             for source in [_source(_cell(self.released, "setup")), *{**self.solved, **sources}.values()]:
                 exec(compile(source, "<example>", "exec"), namespace)  # noqa: S102
         judgements = {name: _judged(key, namespace) for name, key in questions.items()}
-        for name in questions:
-            judgements[name] = self._followed_through(name, questions, judgements, namespace)
+        called = exercises_called(self.exercises, {**self.solved, **sources}.values())
+        dependencies = exercises_to_answer(self.exercises, called)
+        for name, key in questions.items():
+            answered = functions_to_answer(name, dependencies, judgements)
+            judgements[name] = self._followed_through(judgements[name], key, answered, namespace)
         return sum(judgement.earned for judgement in judgements.values())
 
     def _followed_through(
-        self, name: str, questions: dict[str, Key], judgements: dict[str, Judgement], namespace: dict[str, Any]
+        self, first: Judgement, key: Key, answered: tuple[str, ...], namespace: dict[str, Any]
     ) -> Judgement:
-        """Return the better of two judgements: the second one uses the references of wrong functions that it calls."""
-        answered = functions_to_answer(name, questions, judgements)
+        """Return the better of two judgements: in the second one, references stand in for some functions."""
         with mock.patch.dict(namespace, {function: self.exercises[function].reference for function in answered}):
-            return max(judgements[name], _judged(questions[name], namespace), key=lambda judgement: judgement.earned)
+            return max(first, _judged(key, namespace), key=lambda judgement: judgement.earned)
 
 
 def examples(course: Path, chapter: str) -> list[Example]:

@@ -1,8 +1,8 @@
 """Follow-through: grade an exercise that calls a wrong exercise once more, with right functions in its place.
 
-The grader answers only an earlier exercise that fails, and only for an exercise whose reference calls it. So a second
-run is of exercises for which it answers the same functions, and in the first run nothing is answered. The better of the
-two results counts, and names the functions that were answered.
+The grader answers only an earlier exercise that fails, and only for an exercise that depends on it. So a second run is
+of exercises for which it answers the same functions, and in the first run nothing is answered. The better of the two
+results counts, and names the functions that were answered.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from autograder.grading.assignment import Assignment
+from autograder.grading.dependencies import Dependencies
 from autograder.grading.questions import Judgement, calls_of, judge_exercise
 from autograder.sandbox import AnsweredFunctions, Budget, Cell, Run
 from check.calling import Outcome
@@ -26,34 +27,20 @@ _UNQUOTED = {
 }
 
 
-def earlier_dependencies(name: str, keys: Mapping[str, Key]) -> tuple[str, ...]:
-    """Return the earlier exercises that an exercise calls, directly or through others, in the notebook's order."""
-    names = list(keys)
-    earlier, pending = names[: names.index(name)], [name]
-    called: set[str] = set()
-    while pending:
-        new = set(keys[pending.pop()].uses) & set(earlier) - called
-        called |= new
-        pending += new
-    return tuple(other for other in earlier if other in called)
-
-
-def functions_to_answer(name: str, keys: Mapping[str, Key], wrong: Collection[str]) -> tuple[str, ...]:
-    """Return the functions to answer in an exercise's second run: the wrong ones among its earlier dependencies.
+def functions_to_answer(name: str, dependencies: Dependencies, wrong: Collection[str]) -> tuple[str, ...]:
+    """Return the functions to answer in an exercise's second run: the wrong ones among those that it depends on.
 
     wrong: the exercises that fail, those before this one by their final result.
 
     Returns () if the exercise itself is right.
     """
-    if name not in wrong:
-        return ()
-    return tuple(other for other in earlier_dependencies(name, keys) if other in wrong)
+    return tuple(other for other in dependencies[name] if other in wrong) if name in wrong else ()
 
 
 def runs_together(
     name: str,
     answered: tuple[str, ...],
-    keys: Mapping[str, Key],
+    dependencies: Dependencies,
     wrong: Collection[str],
     written: Collection[str],
     distributions: Callable[[str], tuple[str, ...]],
@@ -65,15 +52,15 @@ def runs_together(
     Args:
         name: exercise.
         answered: what its second run needs.
-        keys: exercise -> its key, for all of them.
+        dependencies: exercise -> the functions to answer where they are wrong.
         wrong: as for `functions_to_answer`.
         written: the exercises that are run again.
         distributions: exercise -> what it may import.
     """
     still_wrong, together = set(wrong), []
-    names = list(keys)
+    names = list(dependencies)
     for other in names[names.index(name) :]:
-        functions = functions_to_answer(other, keys, still_wrong)
+        functions = functions_to_answer(other, dependencies, still_wrong)
         if functions and other in written:
             still_wrong.remove(other)
             if functions == answered and distributions(other) == distributions(name):
@@ -101,6 +88,7 @@ def follow_through(
     cells: Sequence[Cell],
     written: Sequence[str],
     questions: Mapping[str, Key],
+    dependencies: Dependencies,
     assignment: Assignment,
     solutions: Path,
     sandboxed: Callable[..., Run],
@@ -113,6 +101,7 @@ def follow_through(
         cells: the cells that were not stopped in the first run.
         written: the exercises whose cells differ from the released ones.
         questions: exercise -> its key.
+        dependencies: exercise -> the functions to answer where they are wrong.
         assignment: what all submissions share.
         solutions: folder that holds the assignment's solutions, unpacked.
         sandboxed: runs cells and calls: sandboxed(cells, calls, answered=..., distributions=...) -> Run.
@@ -126,7 +115,7 @@ def follow_through(
     second: dict[tuple[str, tuple[str, ...]], Sequence[Outcome]] = {}  # exercise, what was answered
     for name, key in questions.items():
         wrong = {other for other, judgement in judgements.items() if not judgement.passed}
-        answered = functions_to_answer(name, questions, wrong)
+        answered = functions_to_answer(name, dependencies, wrong)
         if not answered or name not in written:
             continue
         is_new = (name, answered) not in second
@@ -136,7 +125,7 @@ def follow_through(
             )
             break
         if is_new:
-            together = runs_together(name, answered, questions, wrong, written, assignment.distributions)
+            together = runs_together(name, answered, dependencies, wrong, written, assignment.distributions)
             keys = {other: questions[other] for other in together}
             modules = {other: assignment.modules[other] for other in answered}
             functions = AnsweredFunctions(modules, solutions, assignment.in_pytorch & modules.keys())

@@ -12,17 +12,17 @@ from autograder.course.handout import Handout
 from autograder.grading import reading
 from autograder.grading.assignment import Assignment, digest
 from autograder.grading.cell_imports import imported_modules
+from autograder.grading.dependencies import Dependencies, exercises_called, exercises_to_answer
 from autograder.grading.follow_through import follow_through
 from autograder.grading.given_definitions import needed
 from autograder.grading.magics import without_magics
 from autograder.grading.misspelled import defined_names
-from autograder.grading.questions import Judgement, calls_of, judge_exercise, questions_of
+from autograder.grading.questions import Judgement, calls_of, exercises_by_name, judge_exercise, questions_of
 from autograder.grading.redaction import possible_grader_messages, redacted
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
 from autograder.grading.weights import grade_weights
 from autograder.sandbox import Budget, Call, Cell, Limits, MachineTooBusy, References, Run, run
-from check import scoring
 from check.allowed_imports import is_ours
 from check.calling import Outcome, Raised
 from check.key import Key
@@ -65,7 +65,8 @@ def grade_submission(
     cells, notes = _cells_to_run(submission, assignment.released)
     limits = limits or Limits()
     released, hand_in = assignment.released, hand_in_of(assignment.released.chapter)
-    questions = questions_of(released.chapter, seeds)
+    questions, exercises = questions_of(released.chapter, seeds), exercises_by_name(released.chapter)
+    called = exercises_called(exercises, [cell.source for cell in cells])
     budget, weights_budget = Budget(limits), Budget(limits)
     sandboxed = partial(_sandboxed, assignment, bundle, limits, budget)
     if submission.trouble:
@@ -77,7 +78,15 @@ def grade_submission(
         with References(limits, assignment.environment["sandbox"]) as references:
             answering = partial(sandboxed, references=references)
             results, second_log = follow_through(
-                judgements, remaining, written, questions, assignment, solutions, answering, budget
+                judgements,
+                remaining,
+                written,
+                questions,
+                exercises_to_answer(exercises, called),
+                assignment,
+                solutions,
+                answering,
+                budget,
             )
         log += second_log
     if hand_in and WEIGHTS in released.graded:
@@ -94,7 +103,7 @@ def grade_submission(
         trouble=submission.trouble,
         notes=(*submission.notes, *notes, *_import_note(cells, assignment), *_cell_notes(troubles, assignment.modules)),
         log=_shortened(log, "were noted"),
-        results=_with_dependencies_to_fix(questions, {name: results[name] for name in released.graded}),
+        results=_with_dependencies_to_fix(called, {name: results[name] for name in released.graded}),
         seconds=round(time.perf_counter() - started, 3),
         made_from=parts,
     )
@@ -241,12 +250,12 @@ def _cell_note(cell: str, trouble: Raised | str) -> str:
     return f"The cell {cell} raised {trouble.type}: {quoted(trouble.message)}{where}."
 
 
-def _with_dependencies_to_fix(questions: Mapping[str, Key], results: Mapping[str, Result]) -> tuple[Result, ...]:
+def _with_dependencies_to_fix(called: Dependencies, results: Mapping[str, Result]) -> tuple[Result, ...]:
     """Return the results. Those that fail name the wrong exercises that they call, unless these were answered."""
     failing = {name for name, result in results.items() if not result.passed}
     return tuple(
-        scoring.blame_what_is_used(result, questions[name], failing)
-        if name in questions and not result.answered
+        replace(result, mend_first=tuple(other for other in called[name] if other in failing))
+        if name in called and name in failing and not result.answered
         else result
         for name, result in results.items()
     )

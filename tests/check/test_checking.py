@@ -166,6 +166,17 @@ def test_text_that_an_interrupted_loop_has_printed_is_shown(capsys, key):
     assert capsys.readouterr().out == f"Printed in the case {key.cases[0].name!r}:\nhere\n"
 
 
+def test_a_wrong_exercise_that_only_the_students_own_code_calls_is_named(capsys, monkeypatch, key):
+    """Also through a function that is no exercise."""
+    monkeypatch.setattr(module, "_has_key", lambda name: name in ("helper", "normalised"))
+    monkeypatch.setattr(module, "public_key", lambda name: key)
+    space = {"helper": lambda x: (x, None)}
+    exec("def between(x): return helper(x)\ndef normalised(x): return between(x)", space)
+    with pytest.raises(CheckFailed):
+        check(space["normalised"])
+    assert "It calls `helper`, which is also wrong. Fix that first." in capsys.readouterr().out
+
+
 def test_text_that_a_helper_prints_is_not_shown(capsys, monkeypatch, key):
     def helper(x):
         print("in the helper")

@@ -12,7 +12,7 @@ from check.calling import Outcome, run
 from check.comparing import difference
 from check.key import Mistake, load, save
 from check.messages import as_html, as_text, sentence_as_html, without_emphasis
-from check.scoring import Result, blame_what_is_used, grade
+from check.scoring import Result, grade
 
 pytestmark = pytest.mark.autograder
 
@@ -254,8 +254,7 @@ def test_a_stopped_function_is_reported_before_anything_else(key):
 
 
 def test_a_wrong_exercise_that_the_function_calls_is_named(key):
-    result = blame_what_is_used(graded(key, spoiled(lambda s, x: s + 1)), key, {"total", "other"})
-    assert result.mend_first == ("total",)
+    result = replace(graded(key, spoiled(lambda s, x: s + 1)), mend_first=("total",))
     assert "It calls `total`, which is also wrong. Fix that first." in as_text(result)
     both = as_text(replace(result, mend_first=("total", "other")))
     assert "It calls `total` and `other`, which are also wrong. Fix those first." in both

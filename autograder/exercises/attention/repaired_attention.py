@@ -14,6 +14,7 @@ repaired_attention = Exercise(
     reference.repaired_attention,
     outputs={"output": "... T_query d_value"},
     section="Find the bug",
+    solved_by=["attention"],
 )
 
 

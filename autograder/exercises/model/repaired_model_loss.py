@@ -25,6 +25,7 @@ repaired_model_loss = Exercise(
     reference.repaired_model_loss,
     outputs={"loss": ""},
     section="Find the bug",
+    solved_by=["loss_and_gradients"],
 )
 # Name of each bug -> what is wrong, and the section to reread.
 BUGS = {

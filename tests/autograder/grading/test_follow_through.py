@@ -8,24 +8,19 @@ import json
 import shutil
 import zipfile
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
 from autograder.authoring.exercise import exercises_of
-from autograder.authoring.make_key import make_key
+from autograder.authoring.make_key import make_key, make_questions
 from autograder.authoring.problems import grade_function
 from autograder.gradebook import class_run
 from autograder.grading import assignment as assignments
 from autograder.grading import grade
 from autograder.grading.assignment import open_assignment, seeds_of
-from autograder.grading.follow_through import (
-    earlier_dependencies,
-    functions_to_answer,
-    is_better,
-    runs_together,
-    with_answers,
-)
+from autograder.grading.dependencies import exercises_called, exercises_to_answer
+from autograder.grading.follow_through import functions_to_answer, is_better, runs_together, with_answers
+from autograder.grading.questions import exercises_by_name
 from autograder.grading.submitted_file import File
 from autograder.layout import chapter_names
 from autograder.sandbox import CHAPTER_DISTRIBUTIONS, AnsweredFunctions, Budget, Call, Cell, MachineTooBusy, run
@@ -136,6 +131,27 @@ def attention(queries, keys, values):
     assert report.earned == 25
 
 
+WITH_SOFTMAX = """\
+def repaired_attention(queries, keys, values):
+    return shares(queries, keys) @ values
+
+def shares(queries, keys):
+    return softmax(queries @ keys.swapaxes(-1, -2) / math.sqrt(keys.shape[-1]))
+"""
+
+
+def test_an_exercise_may_call_one_that_its_reference_does_not_call(graded):
+    report, _ = graded(softmax=NEXT_ROW, repaired_attention=WITH_SOFTMAX)
+    assert report.earned == 25 - 4 and report.result("repaired_attention").answered == ("softmax",)
+
+
+def test_an_exercise_is_not_run_again_with_one_that_solves_it(graded):
+    calls = "def repaired_attention(queries, keys, values):\n    return attention(queries, keys, values)[0]"
+    report, _ = graded(attention="def attention(queries, keys, values):\n    return 0, None", repaired_attention=calls)
+    repaired = report.result("repaired_attention")
+    assert repaired.earned == 0 and repaired.answered == () and repaired.mend_first == ("attention",)
+
+
 MISSING, RAISES, ENDLESS = "# gone", "raise ValueError", "def softmax(scores):\n    while True: pass"
 
 
@@ -226,10 +242,10 @@ def answered_to(runs):
 
 
 def test_an_exercise_that_needs_other_functions_answered_has_a_run_of_its_own():
-    keys = {name: key_of(name, uses) for name, uses in (("a", ""), ("b", ""), ("c", "a"), ("d", "b"), ("e", "ac"))}
+    dependencies = {"a": (), "b": (), "c": ("a",), "d": ("b",), "e": ("a", "c")}
 
     def together(written="abcde", distributions=lambda name: ()):
-        return runs_together("c", ("a",), keys, {"a", "b", "c", "d", "e"}, written, distributions)
+        return runs_together("c", ("a",), dependencies, {"a", "b", "c", "d", "e"}, written, distributions)
 
     assert together() == ["c", "e"]
     assert together(written="abcd") == ["c"]
@@ -263,27 +279,16 @@ def test_a_cell_that_hung_is_not_run_again(graded):
 # ----------------------------------------------------------------------------------- what is answered for
 
 
-def key_of(function, uses=()):
-    exercise = next(exercise for exercise in exercises_of(CHAPTER) if exercise.name == "softmax")
-    key = make_key(exercise, 1)
-    return type(key)(**vars(key) | {"function": function, "uses": tuple(uses)})
-
-
 def made_result(function, earned=0.0, mistake=None, kind="value", message="Wrong.", remarks=()):
     aspects = (Aspect("idea", 4.0, earned, int(earned), 4),)
     verdict = None if earned == 4 else Verdict(False, kind, message)
     return Result(function, earned, 4.0, aspects, verdict, "", (mistake,) if mistake else (), "S", remarks=remarks)
 
 
-def test_only_earlier_exercises_that_are_called_are_answered():
-    keys = {"a": key_of("a", ["c"]), "b": key_of("b", ["a"]), "c": key_of("c", ["b", "d"]), "d": key_of("d", ["d"])}
-    assert [earlier_dependencies(name, keys) for name in keys] == [(), ("a",), ("a", "b"), ()]
-
-
 def test_only_wrong_exercises_are_answered_and_only_for_wrong_ones():
-    keys = {"a": key_of("a"), "b": key_of("b"), "c": key_of("c", ["a", "b"])}
-    assert functions_to_answer("c", keys, {"a", "c"}) == ("a",)
-    assert functions_to_answer("c", keys, {"a", "b"}) == ()
+    dependencies = {"a": (), "b": (), "c": ("a", "b")}
+    assert functions_to_answer("c", dependencies, {"a", "c"}) == ("a",)
+    assert functions_to_answer("c", dependencies, {"a", "b"}) == ()
 
 
 def test_the_better_result_counts():
@@ -306,36 +311,42 @@ def test_a_second_result_quotes_nothing_from_the_submission(kind):
 
 # --------------------------------------------------------------------------------- every chapter's exercises
 OTHER_CHAPTERS = pytest.mark.thorough("the same for every chapter")
-LEANING = [
+FUNCTIONS = [
     pytest.param(chapter, exercise.name, id=exercise.name, marks=() if chapter == CHAPTER else OTHER_CHAPTERS)
     for chapter in chapter_names()
     for exercise in exercises_of(chapter)
-    if exercise.uses and not isinstance(exercise.reference, type)
+    if not (isinstance(exercise.reference, type) or exercise.tests)
 ]
 
 
-@pytest.mark.parametrize(("chapter", "name"), LEANING)
+@pytest.mark.parametrize(("chapter", "name"), FUNCTIONS)
 def test_an_answered_function_alone_earns_nothing(chapter, name):
-    """No exercise can be solved just by passing its inputs, in any order, to an answered function."""
-    exercises = {exercise.name: exercise for exercise in exercises_of(chapter)}
-    key = make_key(exercises[name], 4242)
-    few = [case for case in key.cases if case.aspect == next(iter(key.aspects)) and case.expected.raised is None]
-    for answered in earlier_dependencies(name, dependencies_of(exercises)):
-        reference = exercises[answered].reference
-        for handed in itertools.islice(orders(list(few[0].inputs), reference), 300):
-            for pick in (lambda value: value, lambda value: value[0], lambda value: value[1]):
+    """No exercise can be solved just by passing its inputs, in any order, to an earlier one. The others are known."""
+    exercises = exercises_by_name(chapter)
+    key = make_questions(exercises[name], 4242)
+    first = [case for case in key.cases if case.aspect == next(iter(key.aspects)) and case.expected.raised is None]
+    earlier = itertools.takewhile(lambda other: other != name, exercises)
+    functions = {other: exercises[other].reference for other in earlier}
+    solvers = {other for other, function in functions.items() if solves(function, key, first)}
+    assert solvers == exercises[name].solved_by
 
-                def attempt(handed=handed, pick=pick, reference=reference, **inputs):
-                    return pick(reference(*(inputs[word] for word in handed)))
 
-                outcomes = [measured(key.measure, case, run_here(attempt, case.inputs)) for case in few]
-                passed = [scoring.judge(key, case, o).passed for case, o in zip(few, outcomes, strict=True)]
-                assert not all(passed), f"{name} is {answered}{handed}"
+def solves(function, key, cases):
+    """Return whether a function, called with inputs of the cases in some order, returns what the exercise must."""
+    attempts = (
+        lambda handed=handed, pick=pick, **inputs: pick(function(*(inputs[word] for word in handed)))
+        for handed in itertools.islice(orders(list(cases[0].inputs), function), 300)
+        for pick in (lambda value: value, lambda value: value[0], lambda value: value[1])
+    )
+    return any(all(passes(key, case, attempt) for case in cases) for attempt in attempts)
+
+
+def passes(key, case, attempt):
+    return scoring.judge(key, case, measured(key.measure, case, run_here(attempt, case.inputs))).passed
 
 
 def dependencies_of(exercises):
-    """Return exercise -> what `earlier_dependencies` needs of its key."""
-    return {name: SimpleNamespace(uses=exercise.uses) for name, exercise in exercises.items()}
+    return exercises_to_answer(exercises, exercises_called(exercises, []))
 
 
 def orders(names, reference):
@@ -354,7 +365,7 @@ def test_answered_functions_work_like_the_functions_of_a_student(chapter, name, 
     exercises = {exercise.name: exercise for exercise in exercises_of(chapter)}
     key = make_key(exercises[name], 4242)
     module = inspect.getsource(inspect.getmodule(exercises[name].reference))
-    wrong = earlier_dependencies(name, dependencies_of(exercises))
+    wrong = dependencies_of(exercises)[name]
     cells = [Cell("all", module), *(Cell(other, f"def {other}(*args, **kwargs):\n    return None") for other in wrong)]
     in_pytorch = isinstance(exercises[name].reference, type)
     modules = {other: exercises[other].reference.__module__ for other in wrong}
