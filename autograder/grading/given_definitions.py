@@ -9,6 +9,7 @@ import re
 from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
 
+from autograder.authoring.syntax_tree import parsed
 from autograder.grading.magics import without_magics
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -46,7 +47,7 @@ def _definitions(given: tuple[str, ...]) -> dict[str, list[str]]:
 
 def _statements(source: str) -> list[ast.stmt]:
     try:
-        return ast.parse(without_magics(source)[0]).body
+        return parsed(without_magics(source)[0]).body
     except SyntaxError:  # what only IPython understands; an author may add such a cell
         return []
 

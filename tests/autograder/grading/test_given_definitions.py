@@ -1,5 +1,9 @@
 """What a submission needs of the given cells, which grading does not run."""
 
+import ast
+import itertools
+from unittest import mock
+
 import pytest
 
 from autograder.chapter.chapter import read_chapter
@@ -34,6 +38,13 @@ GIVEN = (
 def test_only_what_is_named_comes(written, definitions):
     """A default may need what a demonstration has computed, and a list is a demonstration's own."""
     assert needed(GIVEN, [written]) == definitions
+
+
+def test_a_cell_is_parsed_again_if_another_thread_parsed_at_the_same_moment(monkeypatch):
+    disturbed = SystemError("AST constructor recursion depth mismatch (before=48, after=45)")
+    once = itertools.chain([disturbed], itertools.repeat(mock.DEFAULT))
+    monkeypatch.setattr(ast, "parse", mock.Mock(wraps=ast.parse, side_effect=once))
+    assert needed(["import math  # in this test alone"], ["math"]) == "import math"
 
 
 def test_what_a_definition_names_comes_too():
