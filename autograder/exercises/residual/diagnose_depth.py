@@ -1,39 +1,17 @@
 """diagnose_depth: its cases, its known mistakes and its right rewrites."""
 
-from functools import cache
-
 import numpy as np
 
 from autograder.authoring.diagnoses import one_of_each, overlooked, renamed
 from autograder.authoring.exercise import Exercise
 from solutions import depth as reference
-from solutions.broken_stacks import BUGS, stack_record
+from solutions.broken_stacks import stack_record
 
 diagnose_depth = Exercise(reference.diagnose_depth, outputs={"bug": "", "first": ""}, section="Read a broken stack")
 
 
-N_MADE = 4  # records with each bug: making one takes much longer than copying it
-
-
 def records(draw, *bugs):
-    return one_of_each(draw, "stack", bugs, lambda bugs: ({"record": own_record(draw, bug)} for bug in bugs))
-
-
-def own_record(draw, bug):
-    """Return a record with a bug, as if its words and features had another order, and the gradient another length."""
-    made = record(bug, N_MADE if draw.at_home else int(draw.rng.integers(N_MADE)))
-    n_words, width = made["stream"].shape[1:]
-    words = [*draw.rng.permutation(n_words - 1), n_words - 1]  # the last one is changed
-    factor = draw.rng.uniform(0.7, 1.4)
-    return {
-        "stream": made["stream"][:, words][..., draw.rng.permutation(width)],
-        "moved": made["moved"][:, words],
-    } | {name: factor * lengths for name, lengths in made.items() if name.endswith("gradients")}
-
-
-@cache
-def record(bug, number):
-    return stack_record(bug, np.random.default_rng([number, BUGS.index(bug)]))[0]
+    return one_of_each(draw, "stack", bugs, lambda bugs: ({"record": stack_record(bug, draw.rng)[0]} for bug in bugs))
 
 
 @diagnose_depth.cases("the way past the sub-layer", points=2)

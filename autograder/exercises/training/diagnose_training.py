@@ -1,47 +1,33 @@
 """diagnose_training: its cases, its known mistakes and its right rewrites."""
 
-from functools import cache
-
 import numpy as np
 
 from autograder.authoring.diagnoses import one_of_each, overlooked, renamed
 from autograder.authoring.exercise import Exercise
 from solutions import training as reference
-from solutions.runs import BUGS, training_runs
+from solutions.runs import training_runs
 
 diagnose_training = Exercise(reference.diagnose_training, outputs={"bug": "", "first": ""}, section="What a log shows")
-
-
-N_MADE = 4  # logs with each bug: making one takes much longer than copying it
+JUMPS = "target not shifted", "labels of other sentences", "padding counted"
 
 
 def runs(draw, *bugs):
-    return one_of_each(draw, "run", bugs, lambda bugs: ({"run": log} for log in own_logs(draw, bugs)))
+    return one_of_each(draw, "run", bugs, lambda bugs: ({"run": log} for log in clear_logs(bugs, draw.rng)))
 
 
-def own_logs(draw, bugs):
-    """Yield a log with each bug, as of another model: its steps begin later, and its norms are larger or smaller."""
-    logs = clear_logs(tuple(sorted(bugs)), N_MADE if draw.at_home else int(draw.rng.integers(N_MADE)))
-    for bug in bugs:
-        begin = draw.size(0, 8)
-        factors = {name: draw.rng.uniform(0.7, 1.4) for name in ("gradient_norms", "update_norms")}
-        yield {name: factors.get(name, 1.0) * column[begin:] for name, column in logs[bug].items()}
-
-
-@cache
-def clear_logs(bugs, number):
-    """A log with each bug. Runs whose gradients nearly double by chance are made again: right answers differ there."""
-    rng = np.random.default_rng([number, *map(BUGS.index, bugs)])
+def clear_logs(bugs, rng):
+    """Return a log with each bug. One in a hundred is made again, because right answers to it differ."""
     made = training_runs(bugs, rng)
-    while unclear := [i for i, (run, first) in enumerate(made) if grows_by_chance(run["gradient_norms"][:first])]:
+    while unclear := [i for i, (run, first) in enumerate(made) if is_unclear(bugs[i], run, first)]:
         for i, other in zip(unclear, training_runs([bugs[i] for i in unclear], rng), strict=True):
             made[i] = other
-    return {bug: run for bug, (run, _) in zip(bugs, made, strict=True)}
+    return [run for run, _ in made]
 
 
-def grows_by_chance(healthy):
-    """Whether half of the layers have at some step a gradient 1.4 times as long. One healthy run in a hundred does."""
-    return (np.median(ratios(healthy), axis=1) > 1.4).any()
+def is_unclear(bug, run, first):
+    """Whether half of the gradients grow by 40% at a healthy step, or the loss by less than 30% where it jumps."""
+    grows = np.median(ratios(run["gradient_norms"][:first]), axis=1) > 1.4
+    return grows.any() or (bug in JUMPS and run["loss"][first] < 1.3 * run["loss"][first - 1])
 
 
 @diagnose_training.cases("one number shows it", points=2)
@@ -56,7 +42,7 @@ def _(draw):
 
 @diagnose_training.cases("the loss shows it, and its later course", points=2)
 def _(draw):
-    yield from runs(draw, "target not shifted", "labels of other sentences", "padding counted")
+    yield from runs(draw, *JUMPS)
 
 
 def ratios(norms):
