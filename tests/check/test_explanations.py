@@ -102,7 +102,7 @@ def test_no_remark_repeats_the_first_sentence(function):
 
 def test_a_mistake_of_form_is_named_where_the_values_are_right():
     result = result_of("softmax", lambda scores: softmax(scores.astype(np.float64)))
-    assert names_of(result) == ["answers in float64 whatever was asked"]
+    assert names_of(result) == ["returns float64 whatever the dtype is"]
 
 
 # ------------------------------------------------------------------------------------------- answers without a thought

@@ -80,8 +80,8 @@ def weights_only(queries, keys, values):
 
 @attention.mistake("averages the keys instead of the values", reread="Why keys exist at all")
 def keys_handed_over(queries, keys, values):
-    """The right weights, on the wrong things: you average the keys. A key is what an entry is found by, its value is
-    what it hands over."""
+    """The right weights, on the wrong things: you average the keys. A query finds an entry by its key, and the entry
+    hands over its value."""
     return reference.attention_weights(queries, keys) @ keys, None
 
 
@@ -110,14 +110,14 @@ def keys_ask_for_values(queries, keys, values):
 
 @attention.mistake("transposes the weights")
 def weights_transposed(queries, keys, values):
-    """The weights are transposed before they are multiplied by the values, so an output row mixes the shares that all
+    """The weights are transposed before they are multiplied by the values, so an output row uses the weights that all
     queries give to one key. Row i of the weights averages the values for query i: no transpose."""
     return reference.attention_weights(queries, keys).swapaxes(-1, -2) @ values, None
 
 
 @attention.mistake("scales by the width of the values", reread="Why divide by the square root of the key width")
 def by_d_value(queries, keys, values):
-    """You divide by the root of d_value. The values have no part in a score: what adds up in it are d_key products."""
+    """You divide by the root of d_value. A score is a sum of d_key products, and the values have no part in it."""
     return reference.softmax(scores_of(queries, keys) / math.sqrt(values.shape[-1])) @ values, None
 
 
@@ -145,7 +145,7 @@ def divided_by_d_key(queries, keys, values):
 
 @attention.mistake("scales by the number of keys", reread="Why divide by the square root of the key width")
 def by_T_key(queries, keys, values):
-    """You divide by the root of the number of keys, keys.shape[-2]. What adds up in a score is d_key products: that is
+    """You divide by the root of the number of keys, keys.shape[-2]. A score is a sum of d_key products, and d_key is
     keys.shape[-1]."""
     return by_number_of_keys(queries, keys) @ values, None
 
@@ -187,15 +187,15 @@ def attended_by_scaled_cosine(queries, keys, values):
 
 @attention.mistake("compares by the distance, and divides by the root of d_key", reread="All queries at once")
 def attended_by_scaled_distance(queries, keys, values):
-    """You divide by the root of d_key, but you divide negative distances. A score is the dot product of query and key
-    over the root of d_key: call your `attention_weights`."""
+    """You divide by the root of d_key, but you divide distances with a minus sign. A score is the dot product of query
+    and key over the root of d_key: call your `attention_weights`."""
     return by_scaled_distance(queries, keys) @ values, None
 
 
 @attention.mistake("compares by the squared distance, and divides by the root of d_key", reread="All queries at once")
 def attended_by_scaled_squared_distance(queries, keys, values):
-    """You divide by the root of d_key, but you divide negative squared distances. A score is the dot product of query
-    and key over the root of d_key: call your `attention_weights`."""
+    """You divide by the root of d_key, but you divide squared distances with a minus sign. A score is the dot product
+    of query and key over the root of d_key: call your `attention_weights`."""
     return by_scaled_squared_distance(queries, keys) @ values, None
 
 
@@ -222,8 +222,8 @@ def along_axis_one(queries, keys, values):
 
 @attention.mistake("overflows on large scores", reread="From scores to weights: the softmax")
 def overflows(queries, keys, values):
-    """Right for small scores, NaN for large ones, because your softmax does not subtract each row's maximum. Call your
-    `attention_weights`."""
+    """Right for small scores, NaN for large ones, because the softmax in your function does not subtract each row's
+    maximum. Call your `attention_weights`."""
     return naive_softmax(queries, keys) @ values, None
 
 
@@ -243,15 +243,15 @@ def stretched(queries, keys, values):
 
 @attention.mistake("exchanges the first two axes of the keys", reread="Batch axes")
 def front_axes_exchanged(queries, keys, values):
-    """The first two axes of the keys are exchanged, as `keys.swapaxes(0, 1)` does. For one sentence that is the
+    """The first two axes of the keys are swapped, as `keys.swapaxes(0, 1)` does. For one sentence that is the
     transpose; with a batch, it mixes the batch with the words. Count from the end: `keys.swapaxes(-1, -2)`."""
     return first_two_axes_exchanged(queries, keys) @ values, None
 
 
 @attention.mistake("exchanges keys and values", reread="Why keys exist at all")
 def keys_for_values(queries, keys, values):
-    """The queries are compared with the values, and the keys are averaged. It is the other way round: a key is what an
-    entry is found by, its value is what it hands over. If d_value = d_key, only the numbers are wrong."""
+    """The queries are compared with the values, and the keys are averaged. It is the other way round: a query finds an
+    entry by its key, and the entry hands over its value. If d_value = d_key, only the numbers are wrong."""
     return reference.attention(queries, values, keys)
 
 

@@ -70,8 +70,8 @@ def by_d_key(queries, keys):
 
 @attention_weights.mistake("scales by the number of keys")
 def by_number_of_keys(queries, keys):
-    """You divide by the root of the number of keys: that is keys.shape[-2]. What makes a score large is the number
-    of products added up in it, d_key, which is keys.shape[-1]."""
+    """You divide by the root of the number of keys, keys.shape[-2]. What makes a score large is the number of products
+    added up in it, d_key, which is keys.shape[-1]."""
     return reference.softmax(scores_of(queries, keys) / math.sqrt(keys.shape[-2]))
 
 
@@ -105,8 +105,8 @@ def scaled_too_late(queries, keys):
 
 @attention_weights.mistake("swaps queries and keys", reread="All queries at once")
 def keys_ask(queries, keys):
-    """Here the keys ask and the queries are found: the result has a row for each key. With as many queries as keys
-    the shape even looks right, and every number is wrong. A row belongs to a query: (..., T_query, T_key)."""
+    """Here the keys ask and the queries are found: the result has a row for each key. With as many queries as keys even
+    the shape looks right, and every number is wrong. A row belongs to a query: (..., T_query, T_key)."""
     return reference.attention_weights(keys, queries)
 
 
@@ -119,8 +119,8 @@ def raw_scores(queries, keys):
 @attention_weights.mistake("compares by the cosine", reread="All queries at once")
 def by_cosine(queries, keys):
     """Your scores are cosines: each product is divided by the lengths of the query and the key. A score is the plain
-    dot product over the square root of d_key, and it may be large: by its length a query says how sharply it asks, and
-    between cosines, which lie between -1 and 1, the weights can never differ much."""
+    dot product over the square root of d_key, and it may be large: a longer query makes its weights sharper. Cosines
+    lie between -1 and 1, so the weights can never differ much."""
     lengths = [np.linalg.norm(vectors, axis=-1, keepdims=True) for vectors in (queries, keys)]
     return reference.softmax(scores_of(queries / lengths[0], keys / lengths[1]))
 
@@ -144,15 +144,15 @@ def by_squared_distance(queries, keys):
 @attention_weights.mistake("compares by the cosine, and divides by the root of d_key", reread="All queries at once")
 def by_scaled_cosine(queries, keys):
     """Your scores are cosines, divided by the root of d_key. The root makes up for the growth of dot products with
-    d_key, and cosines do not grow: they lie between -1 and 1, so that your weights are nearly even. A score is the dot
-    product itself over the root of d_key."""
+    d_key. Cosines do not grow: they lie between -1 and 1, so your weights are nearly even. A score is the dot product
+    itself over the root of d_key."""
     lengths = [np.linalg.norm(vectors, axis=-1, keepdims=True) for vectors in (queries, keys)]
     return reference.attention_weights(queries / lengths[0], keys / lengths[1])
 
 
 @attention_weights.mistake("compares by the distance, and divides by the root of d_key", reread="All queries at once")
 def by_scaled_distance(queries, keys):
-    """The root of d_key is there, and what it divides are distances with a minus sign: the nearest key gets most. A
+    """You divide by the root of d_key, but you divide distances with a minus sign, so the nearest key gets most. A
     score is the *dot product* of query and key, over the root of d_key."""
     return reference.softmax(-np.sqrt(_squared_distances(queries, keys)) / math.sqrt(keys.shape[-1]))
 
@@ -161,9 +161,9 @@ def by_scaled_distance(queries, keys):
     "compares by the squared distance, and divides by the root of d_key", reread="All queries at once"
 )
 def by_scaled_squared_distance(queries, keys):
-    """The root of d_key is there, and what it divides are squared distances with a minus sign. Written out, they are
-    twice the dot product, less the squared lengths of query and key; the key's length does not cancel in its row. A
-    score is the dot product alone, over the root of d_key."""
+    """You divide by the root of d_key, but you divide squared distances with a minus sign. Written out, they are twice
+    the dot product, less the squared lengths of query and key; the key's length does not cancel in its row. A score is
+    the dot product alone, over the root of d_key."""
     return reference.softmax(-_squared_distances(queries, keys) / math.sqrt(keys.shape[-1]))
 
 
@@ -202,15 +202,15 @@ def softmax_twice(queries, keys):
 
 @attention_weights.mistake("overflows on large scores", reread="From scores to weights: the softmax")
 def naive_softmax(queries, keys):
-    """Right for small scores, NaN for large ones: the softmax in it does not take away each row's maximum first.
-    Call your `softmax`."""
+    """Right for small scores, NaN for large ones, because the softmax in your function does not subtract each row's
+    maximum first. Call your `softmax`."""
     return overflowing(raw_scores(queries, keys))
 
 
 @attention_weights.mistake("transposes every axis of the keys", reread="Batch axes")
 def reversed_axes(queries, keys):
-    """`keys.T` reverses *all* axes. For one sentence that is the transpose; with a batch axis the batch ends up
-    last, and the shapes no longer fit. Exchange only the last two axes."""
+    """`keys.T` reverses *all* axes. For one sentence that is the transpose; with a batch axis the batch ends up last,
+    and the shapes no longer fit. Swap only the last two axes."""
     return reference.softmax(queries @ keys.T / math.sqrt(keys.shape[-1]))
 
 
@@ -232,7 +232,7 @@ def promoted(queries, keys):
 
 @attention_weights.mistake("exchanges the first two axes of the keys", reread="Batch axes")
 def first_two_axes_exchanged(queries, keys):
-    """The first two axes of the keys are exchanged, as `keys.swapaxes(0, 1)` does. For one sentence that is the
+    """The first two axes of the keys are swapped, as `keys.swapaxes(0, 1)` does. For one sentence that is the
     transpose; with a batch, it mixes the batch with the words. Count from the end: `keys.swapaxes(-1, -2)`."""
     return reference.softmax(queries @ keys.swapaxes(0, 1) / math.sqrt(keys.shape[-1]))
 

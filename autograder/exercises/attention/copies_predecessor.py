@@ -58,7 +58,8 @@ def not_scaled(n_words, length):
 @copies_predecessor.mistake("asks with ones", reread="From scores to weights: the softmax")
 def strength_one(n_words, length):
     """You look one back, but softly. With ones in the query and in the key, the score of the predecessor is below 1 and
-    all other scores are 0, so its weight is less than e times another one. Multiply the query by a large number."""
+    all other scores are 0, so its weight is less than e times the weight of any other key. Multiply the query by a
+    large number."""
     return weights(n_words, length, strength=1.0)
 
 
@@ -72,7 +73,7 @@ def strength_of_short_sentences(n_words, length):
 @copies_predecessor.mistake("looks one ahead")
 def one_ahead(n_words, length):
     """Each position finds the one after it. Either the shift has the wrong sign (`k=1` in place of `k=-1`), or w_query
-    and w_key are exchanged. The query of position t must equal the key of position t - 1."""
+    and w_key are swapped. The query of position t must equal the key of position t - 1."""
     return weights(n_words, length, shift=1)
 
 
@@ -85,7 +86,7 @@ def itself(n_words, length):
 
 @copies_predecessor.mistake("looks two back")
 def two_back(n_words, length):
-    """Each position finds the one before its predecessor: the shift is one too many."""
+    """Each position finds the one before its predecessor: your shift is too large by one."""
     return weights(n_words, length, shift=-2)
 
 
@@ -100,8 +101,8 @@ def all_before(n_words, length):
 
 @copies_predecessor.mistake("looks for its own word")
 def own_word(n_words, length):
-    """The query asks for its own word, and finds this word itself, wherever it stands. To find the predecessor, the
-    query needs the position only: the rows of the words in w_query should be zero."""
+    """The query asks for its own word, and finds this word, wherever it occurs. To find the predecessor, the query
+    needs the position only: the rows of the words in w_query should be zero."""
     w_query, w_key, w_value = weights(n_words, length)
     words = np.vstack([np.eye(n_words), np.zeros((length, n_words))])
     return np.hstack([w_query, 3 * w_query.max() * words]), np.hstack([w_key, words]), w_value
@@ -109,7 +110,7 @@ def own_word(n_words, length):
 
 @copies_predecessor.mistake("hands over the position, not the word", reread="From weights to output")
 def position_handed_over(n_words, length):
-    """You look at the right position, but its value tells its position and not its word. In w_value, the rows of the
+    """You look at the right position, but its value contains its position and not its word. In w_value, the rows of the
     words should be the identity and the rows of the positions zero."""
     w_query, w_key, _ = weights(n_words, length)
     return w_query, w_key, np.vstack([np.zeros((n_words, n_words)), np.eye(length, n_words)])

@@ -81,8 +81,8 @@ def overflow_and_dtype_left(queries, keys, values):
     "two found; the scale still comes after the softmax", reread="Why divide by the square root of the key width"
 )
 def scale_left(queries, keys, values):
-    """One is left: the division by the root of d_key still comes after the softmax, where it shrinks the output and
-    tames nothing."""
+    """One is left: the division by the root of d_key still comes after the softmax. There it shrinks the output, but
+    the softmax has already seen the large scores."""
     return buggy(queries, keys, values, scale_late=True, overflow=False, promote=False)
 
 
@@ -100,8 +100,8 @@ def scale_dropped(queries, keys, values):
     "the scores are multiplied by the root of d_key", reread="Why divide by the square root of the key width"
 )
 def scale_inverted(queries, keys, values):
-    """The scale is in its place now, before the softmax, and the wrong way round: the scores are multiplied by the root
-    of d_key, or divided by d_key ** -0.5, which is the same. Divide by it."""
+    """The scale is in its place now, before the softmax, but it is the wrong way round: the scores are multiplied by
+    the root of d_key, or divided by d_key ** -0.5, which is the same. Divide by it."""
     return buggy(queries, keys, values, scale=1 / math.sqrt(keys.shape[-1]))
 
 
@@ -109,8 +109,8 @@ def scale_inverted(queries, keys, values):
     "the scores are divided by the root of d_value", reread="Why divide by the square root of the key width"
 )
 def scale_of_the_values(queries, keys, values):
-    """The scale is in its place now, before the softmax, but it is the width of the values. What adds up in a score is
-    d_key products, so it is the width of the keys."""
+    """The scale is in its place now, before the softmax, but you take the width of the values. A score is a sum of
+    d_key products, so take the width of the keys."""
     return buggy(queries, keys, values, scale=math.sqrt(values.shape[-1]))
 
 
@@ -166,15 +166,16 @@ def only_output_shrinks(queries, keys, values):
 
 @repaired_attention.mistake("begins with a maximum of 0", reread="From scores to weights: the softmax")
 def maximum_from_zero(queries, keys, values):
-    """The maximum begins at 0, so no score below 0 can lower it. If all scores of a row are far below 0, all their
-    exponentials are 0, and so is their sum. Begin with minus infinity, or with the score of the first key."""
+    """The maximum begins at 0, so it stays there if all scores of a row are negative. If all scores of a row are far
+    below 0, all their exponentials are 0, and so is their sum. Begin with minus infinity, or with the score of the
+    first key."""
     return in_one_pass(queries, keys, values, start=0.0)
 
 
 @repaired_attention.mistake("takes one maximum for all queries", reread="From scores to weights: the softmax")
 def one_maximum_for_all(queries, keys, values):
-    """You subtract the same number in every row. All exponentials of a row far below it are 0, and so is their sum.
-    Each query needs the largest of its own scores."""
+    """You subtract the same number in every row. In a row far below this number, all exponentials are 0, and so is
+    their sum. Each query needs the largest of its own scores."""
     scores = scores_of(queries, keys) / math.sqrt(keys.shape[-1])
     strengths = np.exp(scores - scores.max())
     return strengths @ values / strengths.sum(axis=-1, keepdims=True)

@@ -110,8 +110,8 @@ def asked_with_the_keys(x, w_query, w_key, w_value):
 
 @self_attention.mistake("makes the values with the key's projection")
 def values_from_w_key(x, w_query, w_key, w_value):
-    """`w_key` makes both the keys and the values, so `w_value` has no effect, and the output is as wide as a key. What
-    a word is found by and what it hands over are two things, each with a matrix of its own."""
+    """`w_key` makes both the keys and the values, so `w_value` has no effect, and the output is as wide as a key. A
+    word is found by its key and hands over its value. These are two things, each with a matrix of its own."""
     return reference.attention(x @ w_query, x @ w_key, x @ w_key)
 
 
@@ -138,16 +138,16 @@ def values_not_projected(x, w_query, w_key, w_value):
 
 @self_attention.mistake("compares x itself, without projections", reread="Why keys exist at all")
 def no_projections_for_the_scores(x, w_query, w_key, w_value):
-    """The scores compare x with x, so `w_query` and `w_key` have no effect: nothing can be learnt about who looks
-    at whom."""
+    """The scores compare x with x, so `w_query` and `w_key` have no effect: the model cannot learn which word attends
+    to which."""
     return reference.attention(x, x, x @ w_value)[0], None
 
 
 @self_attention.mistake("transposes the projections")
 def torch_layout(x, w_query, w_key, w_value):
     """You multiply by the transposed matrices. PyTorch's Linear keeps its weight as (out, in) and transposes it; in
-    this book a projection is (d_model, d_key) and stands on the right as it is, x @ w. Only square matrices let the
-    slip pass without an error."""
+    this book a projection is (d_model, d_key) and is on the right as it is, x @ w. Only with square matrices does this
+    slip raise no error."""
     return reference.attention(x @ w_query.T, x @ w_key.T, x @ w_value.T)
 
 
@@ -182,8 +182,8 @@ def projected_batch_competes(x, w_query, w_key, w_value):
 
 @self_attention.mistake("overflows on large scores", reread="From scores to weights: the softmax")
 def unstable(x, w_query, w_key, w_value):
-    """Right for small scores, NaN for large ones, because your softmax does not subtract each row's maximum. Call your
-    `attention`."""
+    """Right for small scores, NaN for large ones, because the softmax in your function does not subtract each row's
+    maximum. Call your `attention`."""
     return naive_softmax(x @ w_query, x @ w_key) @ (x @ w_value), None
 
 
@@ -196,21 +196,21 @@ def projected_promoted(x, w_query, w_key, w_value):
 
 @self_attention.mistake("lets a d_key of 1 pass for any other", reread="Why queries and keys share a dimension")
 def projections_stretched(x, w_query, w_key, w_value):
-    """`w_query` and `w_key` must make vectors of one width. `einsum`, and a product entry by entry, stretch a width of
-    1 to any other and answer all the same. Call your `attention`, which raises a ValueError."""
+    """`w_query` and `w_key` must make vectors of the same width. `einsum` and an entry-by-entry product broadcast a
+    width of 1 to any other and return numbers anyway. Call your `attention`, which raises a ValueError."""
     return widths_broadcast(x @ w_query, x @ w_key) @ (x @ w_value), None
 
 
 @self_attention.mistake("exchanges keys and values", reread="Why keys exist at all")
 def keys_and_values_exchanged(x, w_query, w_key, w_value):
-    """`w_value` makes what is compared with the queries, and `w_key` what is averaged. It is the other way round: a
+    """You compare the queries with what `w_value` makes, and average what `w_key` makes. It is the other way round: a
     word is found by its key, and hands over its value. If d_value = d_key, only the numbers are wrong."""
     return reference.attention(x @ w_query, x @ w_value, x @ w_key)
 
 
 @self_attention.mistake("exchanges the first two axes of the keys", reread="Batch axes")
 def projected_front_axes_exchanged(x, w_query, w_key, w_value):
-    """The first two axes of the keys are exchanged, as `swapaxes(0, 1)` does. For one sentence that is the transpose;
+    """The first two axes of the keys are swapped, as `swapaxes(0, 1)` does. For one sentence that is the transpose;
     with a batch, it mixes the batch with the words. Count from the end: `swapaxes(-1, -2)`."""
     return first_two_axes_exchanged(x @ w_query, x @ w_key) @ (x @ w_value), None
 

@@ -57,25 +57,25 @@ def shares(scores, maximum_along=-1, sum_along=-1, keep_maximum=True, keep_sum=T
 
 @softmax.mistake("normalises over the rows' axis")
 def over_the_queries(scores):
-    """The weights add up to one down each column, not along each row. A row belongs to one query, and a query
-    shares out one whole unit of attention among the keys: that is the last axis, -1."""
+    """The weights add up to one down each column, not along each row. A row belongs to one query, and a query shares
+    out one whole unit of attention among the keys. The keys are the last axis, -1."""
     axis = max(-2, -scores.ndim)
     return shares(scores, axis, axis)
 
 
 @softmax.mistake("normalises over the batch")
 def over_the_batch(scores):
-    """The weights add up to one along the first axis. With a single row this is the right axis, so it goes
-    unnoticed; with a batch, the sentences compete for one unit of attention. Count axes from the end: -1 is the
-    keys' axis, whatever stands before it."""
+    """The weights add up to one along the first axis. With a single row this is the right axis, so the mistake goes
+    unnoticed; with a batch, the sentences compete for one unit of attention. Count axes from the end: -1 is the keys'
+    axis, whatever comes before it."""
     return shares(scores, 0, 0)
 
 
 @softmax.mistake("normalises along axis 1")
 def over_axis_one(scores):
-    """Counted from the front, axis 1 is the keys' axis only in a matrix. With a batch axis in front it is the
-    queries' axis, and a single row has no axis 1 at all. Count axes from the end: -1 is the keys' axis, whatever
-    stands before it."""
+    """Counted from the front, axis 1 is the keys' axis only in a matrix. With a batch axis in front it is the queries'
+    axis, and a single row has no axis 1 at all. Count axes from the end: -1 is the keys' axis, whatever comes before
+    it."""
     return shares(scores, 1, 1)
 
 
@@ -95,21 +95,21 @@ def maximum_of_the_column(scores):
 
 @softmax.mistake("loses the axis of the maximum and of the sum")
 def without_keepdims(scores):
-    """Without keepdims=True, the maxima and the sums of the rows are one row of numbers, and NumPy lines that up with
-    the *columns*. That is an error, or wrong numbers if there are as many rows as scores."""
+    """Without keepdims=True, the maxima and the sums of the rows are one row of numbers, and NumPy aligns it with the
+    *columns*. That is an error, or wrong numbers if there are as many rows as scores."""
     return shares(scores, keep_maximum=False, keep_sum=False)
 
 
 @softmax.mistake("loses the axis of the sum")
 def sum_without_keepdims(scores):
-    """The maximum keeps its axis, but the sum does not: without keepdims=True, NumPy lines the rows' sums up with the
+    """The maximum keeps its axis, but the sum does not: without keepdims=True, NumPy aligns the rows' sums with the
     *columns*. That is an error, or wrong numbers if there are as many rows as scores."""
     return shares(scores, keep_sum=False)
 
 
 @softmax.mistake("loses the axis of the maximum")
 def maximum_without_keepdims(scores):
-    """The sum keeps its axis, but the maximum does not: without keepdims=True, NumPy lines the rows' maxima up with the
+    """The sum keeps its axis, but the maximum does not: without keepdims=True, NumPy aligns the rows' maxima with the
     *columns*. That is an error, or wrong numbers if there are as many rows as scores."""
     return shares(scores, keep_maximum=False)
 
@@ -142,7 +142,7 @@ def overflowing(scores):
     number=(1e-12, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9),
 )
 def small_number_against_zero(scores, *, number):
-    """A small number in the denominator, such as {number}, keeps 0/0 away, and puts a row of zeros in its place: far
+    """A small number in the denominator, such as {number}, prevents 0/0, but gives a row of zeros in its place: far
     below zero, no row adds up to one. Large scores still overflow to infinity over infinity, NaN. Subtract each row's
     maximum first: then one exponential is 1, and no sum is near zero."""
     exponentials = np.exp(scores)
@@ -193,16 +193,16 @@ def maximum_outside_exp(scores):
 
 @softmax.mistake("divides inside the exponential")
 def division_inside_exp(scores):
-    """A parenthesis closes too late: the division by the sum stands inside the exponential, where it divides only
-    the maximum. First the exponential of the whole difference, then the division."""
+    """A parenthesis closes too late: the division by the sum is inside the exponential, where it divides only the
+    maximum. First comes the exponential of the whole difference, then the division."""
     highest = scores.max(axis=-1, keepdims=True)
     return np.exp(scores - highest / np.exp(scores - highest).sum(axis=-1, keepdims=True))
 
 
 @softmax.mistake("divides the difference inside the exponential")
 def difference_divided_inside_exp(scores):
-    """A parenthesis closes too late: the sum divides the difference, inside the exponential. First the exponential of
-    the whole difference, then the division."""
+    """A parenthesis closes too late: the sum divides the difference, inside the exponential. First comes the
+    exponential of the whole difference, then the division."""
     difference = scores - scores.max(axis=-1, keepdims=True)
     return np.exp(difference / np.exp(difference).sum(axis=-1, keepdims=True))
 
@@ -217,17 +217,17 @@ def scores_clipped(scores):
 
 @softmax.mistake("replaces NaN after the division")
 def nan_patched(scores):
-    """Large scores overflow, infinity over infinity is NaN, and you put 0 in its place. So no NaN is left, and the
-    largest score of such a row gets no weight at all, where it should get nearly all. Nothing can be restored after an
-    overflow; subtract each row's maximum first, and nothing overflows."""
+    """Large scores overflow, infinity over infinity is NaN, and you put 0 in its place. So no NaN is left, but the
+    largest score of such a row gets no weight at all, where it should get nearly all of it. Nothing can be restored
+    after an overflow; subtract each row's maximum first, and nothing overflows."""
     return np.nan_to_num(overflowing(scores), nan=0)
 
 
 @softmax.mistake("replaces NaN by 1 after the division")
 def nan_patched_by_one(scores):
-    """Large scores overflow, infinity over infinity is NaN, and you put 1 in its place. That is right where one score
-    of a row is infinite and takes everything. Where several are, each of them becomes 1, and so does every entry of a
-    row far below zero, where 0/0 is NaN. Subtract each row's maximum first, and nothing overflows."""
+    """Large scores overflow, infinity over infinity is NaN, and you put 1 in its place. That is right where one
+    exponential of a row is infinite and takes everything. Where several are, each of them becomes 1, and so does every
+    entry of a row far below zero, where 0/0 is NaN. Subtract each row's maximum first, and nothing overflows."""
     weights = overflowing(scores)
     return np.where(np.isnan(weights), np.ones_like(weights), weights)
 
@@ -265,7 +265,7 @@ def divided_by_the_scores(scores):
 @softmax.mistake("subtracts the maximum in the denominator only")
 def shifted_below_only(scores):
     """The maximum is subtracted in the denominator, and not in the numerator. So it does not cancel, and each row is
-    too large by the factor exp(its maximum). Compute the exponentials once, and use them above and below."""
+    too large by the factor exp(its maximum). Compute the exponentials once, and use them in both places."""
     return np.exp(scores) / unnormalised(scores).sum(axis=-1, keepdims=True)
 
 
@@ -278,7 +278,7 @@ def logarithms(scores):
 
 @softmax.mistake("divides the scores by their sum, without the exponential")
 def plain_shares(scores):
-    """Scores may be negative, so their plain shares may be negative or divided by almost nothing. The exponential
+    """Scores may be negative, so their plain shares may be negative, and their sum may be almost zero. The exponential
     comes first: it makes every score positive, and turns differences of scores into ratios of weights."""
     return scores / scores.sum(axis=-1, keepdims=True)
 
@@ -291,7 +291,7 @@ def in_place(scores):
     return reference.softmax(scores)
 
 
-@softmax.mistake("answers in float64 whatever was asked")
+@softmax.mistake("returns float64 whatever the dtype is")
 def always_double(scores):
     """float32 came back as float64, which doubles the memory of everything after it. A NumPy float64 scalar or an
     astype promotes the whole array; Python's own numbers do not."""

@@ -88,8 +88,8 @@ def walked(grad_output, cache, *, through=reference.softmax_backward, scale=None
 
 @attention_backward.mistake("forgets the scale")
 def scale_forgotten(grad_output, cache):
-    """The forward pass divided the scores by the square root of d_key, so the same factor stands in the gradients of
-    queries and keys; without it both are too large by that root."""
+    """The forward pass divided the scores by the square root of d_key, so the gradients of queries and keys have the
+    same factor. Without it both are too large by that root."""
     return walked(grad_output, cache, scale=1)
 
 
@@ -103,30 +103,30 @@ def scale_inverted(grad_output, cache):
 @attention_backward.mistake("applies the scale twice")
 def scale_twice(grad_output, cache):
     """Your gradients of queries and keys are divided by d_key: the root of d_key once on the scores, and once more on
-    the products. It stood in the forward pass once, so it stands here once."""
+    the products. The forward pass applies it once, so apply it once here."""
     return walked(grad_output, cache, scale=1 / cache[1].shape[-1])
 
 
 @attention_backward.mistake("scales the queries' gradient only")
 def keys_unscaled(grad_output, cache):
-    """The queries' gradient has the factor 1 / sqrt(d_key), the keys' has not. The factor belongs to the scores, and
-    both got their gradient through them."""
+    """The queries' gradient has the factor 1 / sqrt(d_key), but the keys' gradient does not. The factor belongs to the
+    scores, and both got their gradient through them."""
     right = reference.attention_backward(grad_output, cache)
     return right[0], right[1] * math.sqrt(cache[1].shape[-1]), right[2]
 
 
 @attention_backward.mistake("scales the keys' gradient only")
 def queries_unscaled(grad_output, cache):
-    """The keys' gradient has the factor 1 / sqrt(d_key), the queries' has not. The factor belongs to the scores, and
-    both got their gradient through them."""
+    """The keys' gradient has the factor 1 / sqrt(d_key), but the queries' gradient does not. The factor belongs to the
+    scores, and both got their gradient through them."""
     right = reference.attention_backward(grad_output, cache)
     return right[0] * math.sqrt(cache[1].shape[-1]), right[1], right[2]
 
 
 @attention_backward.mistake("scales the values' gradient, too")
 def values_scaled(grad_output, cache):
-    """The values' gradient is divided by the root of d_key, as those of queries and keys are. The scale stood on the
-    scores, before the softmax; the values met the weights after it."""
+    """The values' gradient is divided by the root of d_key, as those of queries and keys are. The scale was applied to
+    the scores, before the softmax. The values come in after it."""
     right = reference.attention_backward(grad_output, cache)
     return right[0], right[1], right[2] / math.sqrt(cache[1].shape[-1])
 
@@ -147,8 +147,8 @@ def scaled_by_T_key(grad_output, cache):
 
 @attention_backward.mistake("divides by the size of the batch", reread="The chain rule, path by path")
 def divided_by_the_batch(grad_output, cache):
-    """All three gradients are divided by the length of the first axis. Here no sentence meets another; and if the loss
-    is a mean, its division is in grad_output already."""
+    """All three gradients are divided by the length of the first axis. The forward pass keeps the sentences apart. If
+    the loss is a mean, its division is already in grad_output."""
     n = len(grad_output) if grad_output.ndim > 2 else 1
     return tuple(grad / n for grad in reference.attention_backward(grad_output, cache))
 
@@ -158,8 +158,8 @@ def divided_by_the_batch(grad_output, cache):
     reread="The softmax Jacobian, and why one never builds it",
 )
 def softmax_arguments_exchanged(grad_output, cache):
-    """The weights stand where their gradient belongs, and the gradient where the weights do: both have one shape, so
-    nothing complains. It is softmax_backward(grad_weights, weights)."""
+    """You pass the weights where their gradient belongs, and the gradient where the weights belong. Both have the same
+    shape, so there is no error. It is softmax_backward(grad_weights, weights)."""
     return walked(grad_output, cache, through=lambda g, weights: reference.softmax_backward(weights, g))
 
 
@@ -184,23 +184,23 @@ def diagonal_without_scale(grad_output, cache):
 
 @attention_backward.mistake("leaves out the softmax")
 def attention_without_the_softmax(grad_output, cache):
-    """You take the gradient of the weights for the gradient of the scores. Between the two lies the softmax: call your
+    """You take the gradient of the weights for the gradient of the scores. The softmax is between the two: call your
     `softmax_backward`."""
     return walked(grad_output, cache, through=softmax_skipped)
 
 
 @attention_backward.mistake("goes past the softmax to the queries")
 def past_the_softmax_to_the_queries(grad_output, cache):
-    """The queries' gradient is made with grad_weights, that of the keys with grad_scores. Between the two lies the
-    softmax, and both go back through it."""
+    """The queries' gradient is made with grad_weights, that of the keys with grad_scores. Both must go back through the
+    softmax, so use grad_scores for both."""
     grad_weights = grad_output @ turned(cache[2])
     return walked(grad_output, cache, queries_from=lambda grad_scores, cache: grad_weights @ cache[1])
 
 
 @attention_backward.mistake("goes past the softmax to the keys")
 def past_the_softmax_to_the_keys(grad_output, cache):
-    """The keys' gradient is made with grad_weights, that of the queries with grad_scores. Between the two lies the
-    softmax, and both go back through it."""
+    """The keys' gradient is made with grad_weights, that of the queries with grad_scores. Both must go back through the
+    softmax, so use grad_scores for both."""
     grad_weights = grad_output @ turned(cache[2])
     return walked(grad_output, cache, keys_from=lambda grad_scores, cache: turned(grad_weights) @ cache[0])
 
@@ -224,7 +224,7 @@ def keys_from_rows(grad_output, cache):
 
 @attention_backward.mistake("leaves the keys' gradient transposed", reread="The gradients of a product")
 def keys_left_turned(grad_output, cache):
-    """This is the gradient of keys^T, the matrix that stood in the product, not of the keys: turn it back. By the
+    """You return the gradient of keys^T, the matrix in the product, and not that of the keys: transpose it back. By the
     transpose rule, the gradient of a transpose is the transpose of the gradient."""
     grad_queries, grad_keys, grad_values = reference.attention_backward(grad_output, cache)
     return grad_queries, turned(grad_keys), grad_values
@@ -247,7 +247,7 @@ def queries_from_queries(grad_output, cache):
 @attention_backward.mistake("builds the keys' gradient from the values")
 def keys_from_values(grad_output, cache):
     """Your keys' gradient multiplies by the values where the queries belong. Values take no part in a score, so they
-    cannot stand there."""
+    cannot be in its gradient."""
     return walked(grad_output, cache, keys_from=lambda grad_scores, cache: turned(grad_scores) @ cache[2])
 
 
@@ -261,15 +261,15 @@ def values_from_rows(grad_output, cache):
 
 @attention_backward.mistake("takes the loss for a plain sum", reread="The chain rule, path by path")
 def ones_for_the_loss(grad_output, cache):
-    """Your gradients are those of the sum of all outputs, whatever grad_output says. It is what tells you how the loss
-    depends on each output: start from it."""
+    """Your gradients are those of the sum of all outputs, whatever grad_output is. Only grad_output tells you how the
+    loss depends on each output: start from it."""
     return reference.attention_backward(np.ones_like(grad_output), cache)
 
 
 @attention_backward.mistake("computes the weights anew")
 def weights_anew(grad_output, cache):
-    """You compute the weights again from queries and keys instead of taking them from the cache. Today they are the
-    same, at twice the cost. Once a mask has shaped the weights, as in chapter 3, they are not."""
+    """You compute the weights again from queries and keys instead of taking them from the cache. Here they are the
+    same, at twice the cost. Once a mask has shaped the weights, as in chapter 3, they differ."""
     queries, keys, values, _ = cache
     again = forward.attention_weights(queries, keys)
     return reference.attention_backward(grad_output, (queries, keys, values, again))
@@ -278,7 +278,7 @@ def weights_anew(grad_output, cache):
 @attention_backward.mistake("takes the weights from another item of the batch", reread="A check that is blind")
 def weights_of_another(grad_output, cache):
     """Each sentence gets its gradients from the weights of another one. If all sentences of the batch are copies, this
-    does not show; with different ones everything is wrong."""
+    does not show; with different sentences everything is wrong."""
     queries, keys, values, weights = cache
     other = shifted(weights) if weights.ndim > 2 else weights
     return reference.attention_backward(grad_output, (queries, keys, values, other))
@@ -294,13 +294,13 @@ def values_first(grad_output, cache):
 
 @attention_backward.mistake("exchanges the gradients of queries and keys")
 def queries_and_keys_exchanged(grad_output, cache):
-    """The gradients of queries and keys stand in each other's place. With as many queries as keys the shapes agree, and
-    nothing complains. Return queries, keys, values, the order of the forward's arguments."""
+    """The gradients of queries and keys are swapped. With as many queries as keys the shapes agree, and there is no
+    error. Return queries, keys, values, the order of the forward's arguments."""
     grad_queries, grad_keys, grad_values = reference.attention_backward(grad_output, cache)
     return grad_keys, grad_queries, grad_values
 
 
-@attention_backward.mistake("answers in float64 whatever was asked")
+@attention_backward.mistake("returns float64 whatever the dtype is")
 def promoted(grad_output, cache):
     """float32 came back as float64. `np.sqrt(d_key)` is a float64 *NumPy* scalar and promotes every array it touches;
     `math.sqrt(d_key)` is a plain Python number and promotes nothing."""

@@ -94,20 +94,21 @@ def wrong_arrays(analytic, numeric):
 
 @diagnose_gradient.mistake("names the last wrong array")
 def last_wrong(analytic, numeric, weights):
-    """You name the last wrong array, which is also the first one of the alphabet. Whatever is computed from a wrong
-    array is wrong too, so the slip is in the first one of the backward pass: values, weights, scores, queries, keys."""
+    """You name the last wrong array, which is also the first in the alphabet. Whatever is computed from a wrong array
+    is wrong, too, so the slip is in the first wrong array in the order of the backward pass: values, weights, scores,
+    queries, keys."""
     slip, first = reference.diagnose_gradient(analytic, numeric, weights)
     return slip, first and wrong_arrays(analytic, numeric)[-1]
 
 
 @diagnose_gradient.mistake("gives a place to right gradients")
 def place_for_nothing(analytic, numeric, weights):
-    """Where the slip is "nothing", `first` must be None: no array is wrong. You return an empty text."""
+    """Where the slip is "nothing", `first` must be None: no array is wrong. You return an empty string."""
     slip, first = reference.diagnose_gradient(analytic, numeric, weights)
     return slip, first or ""
 
 
-@diagnose_gradient.mistake("expects the slopes to the last digit")
+@diagnose_gradient.mistake("expects exact slopes")
 def to_the_last_digit(analytic, numeric, weights):
     """You call right gradients wrong. Measured slopes have errors, here up to a millionth of the largest entry, so
     compare with a tolerance."""
@@ -124,18 +125,19 @@ def lengths_alone(analytic, numeric, weights):
 
 @diagnose_gradient.mistake("takes a wrong sign for a factor")
 def sign_as_factor(analytic, numeric, weights):
-    """A wrong sign is a factor of -1, and it has a name of its own, "sign". Ask for it before you ask for a factor."""
+    """A wrong sign is a factor of -1, and it has a name of its own, "sign". Test for it before you test for a
+    factor."""
     return renamed(reference.diagnose_gradient(analytic, numeric, weights), ["sign"], to="factor")
 
 
 @diagnose_gradient.mistake("takes zeros for a factor")
 def zero_as_factor(analytic, numeric, weights):
-    """An array of zeros is the slopes times zero, and it has a name of its own, "zero". Ask for it before you ask for a
-    factor."""
+    """An array of zeros is the slopes times zero, and it has a name of its own, "zero". Test for it before you test for
+    a factor."""
     return renamed(reference.diagnose_gradient(analytic, numeric, weights), ["zero"], to="factor")
 
 
-@diagnose_gradient.mistake("takes everything that is off for a factor")
+@diagnose_gradient.mistake("takes every wrong array for a factor")
 def all_factors(analytic, numeric, weights):
     """You name a factor without checking that it is the same in all places. Divide the arrays: with a factor all
     quotients are equal."""

@@ -54,7 +54,7 @@ def gradients(grad_output, cache, **wrong):
 
 @linear_backward.mistake("does not transpose the weight")
 def weight_not_turned(grad_output, cache):
-    """`grad_output @ weight` fits only if the weight is square, and then gives wrong numbers without a word. In the
+    """`grad_output @ weight` fits only if the weight is square, and then gives wrong numbers without an error. In the
     backward pass, entry (i, j) of the weight carries the gradient from output j to input i: that is the transpose."""
     return gradients(grad_output, cache, grad_x=grad_output @ cache[1])
 
@@ -69,8 +69,7 @@ def weight_gradient_turned(grad_output, cache):
 @linear_backward.mistake("averages over the rows instead of adding them up", reread="One weight, many rows")
 def averaged(grad_output, cache):
     """Your gradients of weight and bias are divided by the number of rows. Every row used the same weight, and where
-    paths meet their gradients *add*. If the loss is a mean, its own gradient has brought that division along already:
-    it is inside grad_output."""
+    paths meet their gradients *add*. If the loss is a mean, that division is already inside grad_output."""
     _, grad_weight, grad_bias = reference.linear_backward(grad_output, cache)
     n_rows = math.prod(grad_output.shape[:-1])
     return gradients(grad_output, cache, grad_weight=grad_weight / n_rows, grad_bias=grad_bias / n_rows)
@@ -78,15 +77,15 @@ def averaged(grad_output, cache):
 
 @linear_backward.mistake("averages the bias's gradient over the rows", reread="One weight, many rows")
 def bias_averaged(grad_output, cache):
-    """`grad_weight` is right, and `grad_bias` is the *mean* of the rows. The bias was added to every row, so what comes
-    back to it from the rows adds up: sum, not mean."""
+    """`grad_weight` is right, and `grad_bias` is the *mean* of the rows. The bias was added to every row, so its
+    gradients from all rows add up: take the sum, not the mean."""
     return gradients(grad_output, cache, grad_bias=as_rows(grad_output).mean(axis=0))
 
 
 @linear_backward.mistake("adds the bias's gradient up to a single number", reread="One weight, many rows")
 def bias_over_everything(grad_output, cache):
-    """A sum without an axis runs over the outputs, too: one number for the whole bias, so that all of its entries would
-    move alike. Each output has an entry of its own; add up over the rows alone."""
+    """A sum without an axis runs over the outputs, too, and gives one number for the whole bias, so all of its entries
+    would move alike. Each output has an entry of its own; add up over the rows alone."""
     return gradients(grad_output, cache, grad_bias=grad_output.sum())
 
 
@@ -94,21 +93,21 @@ def bias_over_everything(grad_output, cache):
     "leaves axes of length 1 on the bias's gradient", reread="A gradient has the shape of its array"
 )
 def bias_keeps_its_axes(grad_output, cache):
-    """The numbers of `grad_bias` are right, in shape (1, ..., d_out): keepdims leaves the axes that were summed over.
-    The bias is (d_out,), and its gradient has the same shape."""
+    """The numbers of `grad_bias` are right, but its shape is (1, ..., d_out): keepdims leaves the axes that were summed
+    over. The bias is (d_out,), and its gradient has the same shape."""
     leading = tuple(range(grad_output.ndim - 1))
     return gradients(grad_output, cache, grad_bias=grad_output.sum(axis=leading, keepdims=True))
 
 
 @linear_backward.mistake("takes the bias's gradient from that of the weight", reread="One weight, many rows")
 def bias_from_the_weight(grad_output, cache):
-    """You add up the rows of `grad_weight`. In it, x is multiplied on already; the bias was added, with no x before it,
-    so its gradient is the sum of the rows of grad_output."""
+    """You add up the rows of `grad_weight`. That gradient is already multiplied by x. The bias was added without x, so
+    its gradient is the sum of the rows of grad_output."""
     _, grad_weight, _ = reference.linear_backward(grad_output, cache)
     return gradients(grad_output, cache, grad_bias=grad_weight.sum(axis=0))
 
 
-@linear_backward.mistake("adds up in float64 whatever was asked")
+@linear_backward.mistake("adds up in float64 whatever the dtype is")
 def float64_sums(grad_output, cache):
     """For float32 inputs the gradients of weight and bias came back as float64, which is what `np.zeros(shape)` makes.
     `np.zeros_like(weight)` keeps the dtype, and a matrix product needs no zeros to begin with."""
@@ -119,8 +118,8 @@ def float64_sums(grad_output, cache):
 
 @linear_backward.mistake("averages over the batch", reread="One weight, many rows")
 def batch_averaged(grad_output, cache):
-    """Your gradients of weight and bias are divided by the first axis, as if every sentence had a vote. They *add up*
-    over the batch: each sentence used the same weight. A mean belongs into the loss, and comes along with
+    """Your gradients of weight and bias are divided by the first axis, as if they were averages over sentences. They
+    *add up* over the batch: each sentence used the same weight. A mean belongs in the loss, and is already inside
     grad_output."""
     _, grad_weight, grad_bias = reference.linear_backward(grad_output, cache)
     n = grad_output.shape[0] if grad_output.ndim > 2 else 1
@@ -129,7 +128,7 @@ def batch_averaged(grad_output, cache):
 
 @linear_backward.mistake("keeps only the last item of the batch", reread="One weight, many rows")
 def last_item_only(grad_output, cache):
-    """What arrives in `grad_weight` and `grad_bias` is the last item's share alone: a loop over the batch that assigns
+    """`grad_weight` and `grad_bias` contain the last item's share alone, as from a loop over the batch that assigns
     (`=`) where it should add (`+=`). Every item used the same weight, so the shares add up."""
     x, weight = cache
     last = reference.linear_backward(grad_output[-1], (x[-1], weight)) if grad_output.ndim > 2 else None
@@ -146,8 +145,8 @@ def one_weight_gradient_each(grad_output, cache):
 
 @linear_backward.mistake("adds the bias's gradient up over one axis only", reread="One weight, many rows")
 def bias_over_one_axis(grad_output, cache):
-    """`grad_output.sum(axis=0)` is the whole sum only while there is one leading axis; with a batch it leaves an axis
-    over. The bias was added to every row of every sentence, so its gradient is the sum over *all* leading axes."""
+    """`grad_output.sum(axis=0)` is the whole sum only while there is one leading axis; with a batch, an axis is left.
+    The bias was added to every row of every sentence, so its gradient is the sum over *all* leading axes."""
     return gradients(grad_output, cache, grad_bias=grad_output.sum(axis=0))
 
 
@@ -161,13 +160,13 @@ def bias_over_positions(grad_output, cache):
 
 @linear_backward.mistake("adds the weight's gradient up over one batch axis only", reread="One weight, many rows")
 def weight_over_one_batch_axis(grad_output, cache):
-    """The shares of the sentences are added up along the first axis only: that is all of them while there is one batch
-    axis, and with two an axis is left. One weight serves them all: add up over *all* leading axes."""
+    """The shares of the sentences are added up along the first axis only: that is enough for one batch axis, but with
+    two, an axis is left. One weight serves them all: add up over *all* leading axes."""
     each = turned(np.atleast_2d(cache[0])) @ np.atleast_2d(grad_output)
     return gradients(grad_output, cache, grad_weight=each.sum(axis=0) if each.ndim > 2 else each)
 
 
-@linear_backward.mistake("hands the bias the gradient of every row", reread="One weight, many rows")
+@linear_backward.mistake("gives the bias the gradient of every row", reread="One weight, many rows")
 def bias_not_summed(grad_output, cache):
     """`grad_bias` has a row for each position. The bias is one vector, stretched over all rows by broadcasting; what
     the forward pass stretches, the backward pass adds up."""
@@ -185,8 +184,8 @@ def summed_too_early(grad_output, cache):
 
 @linear_backward.mistake("takes the cotangent for ones", reread="The chain rule, path by path")
 def ones_for_the_cotangent(grad_output, cache):
-    """Your gradients are those of the plain sum of the outputs, whatever grad_output says. The loss comes after this
-    layer, and how it depends on each output is what grad_output tells you."""
+    """Your gradients are those of the plain sum of the outputs, whatever grad_output is. The loss comes after this
+    layer, and grad_output tells you how it depends on each output."""
     return reference.linear_backward(np.ones_like(grad_output), cache)
 
 

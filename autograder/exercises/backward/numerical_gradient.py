@@ -58,42 +58,42 @@ def _(draw):
 
 @numerical_gradient.mistake("takes forward differences")
 def forward_differences(f, x, h=1e-5):
-    """You compare f ahead of x with f at x itself. That is off by a term that shrinks only like h; with one point on
+    """You compare f ahead of x with f at x itself. The error of this difference shrinks only like h. With one point on
     each side the terms in h cancel, and the error shrinks like h squared. Go both ways: f(x + h) - f(x - h)."""
     return slopes(lambda e: (f(x + h * e) - f(x)) / h, x)
 
 
 @numerical_gradient.mistake("takes backward differences")
 def backward_differences(f, x, h=1e-5):
-    """You compare f at x with f behind it, a difference to one side only: its error shrinks like h, where that of two
-    sides shrinks like h squared. Go both ways: f(x + h) - f(x - h)."""
+    """You compare f at x with f behind x, a difference to one side only: its error shrinks like h, but the error of a
+    difference to both sides shrinks like h squared. Go both ways: f(x + h) - f(x - h)."""
     return slopes(lambda e: (f(x) - f(x - h * e)) / h, x)
 
 
 @numerical_gradient.mistake("divides by h, not by 2h")
 def twice_too_steep(f, x, h=1e-5):
-    """Every slope is exactly twice too steep. From x - h to x + h the way is 2h long, and that is what the rise is to
-    be divided by."""
+    """Every slope is exactly twice as steep as it should be. The distance from x - h to x + h is 2h: divide the rise by
+    it."""
     return slopes(lambda e: (f(x + h * e) - f(x - h * e)) / h, x)
 
 
 @numerical_gradient.mistake("divides a one-sided rise by 2h")
 def half_too_flat(f, x, h=1e-5):
-    """From x to x + h the way is h long, and you divide the rise by 2h: every slope is half of what it should be.
-    Either start at x - h, or divide by h; starting at x - h is by far the more exact."""
+    """The distance from x to x + h is h, and you divide the rise by 2h: every slope is half of what it should be.
+    Either start at x - h, or divide by h; starting at x - h is far more accurate."""
     return forward_differences(f, x, h) / 2
 
 
 @numerical_gradient.mistake("divides by 2, then multiplies by h")
 def precedence(f, x, h=1e-5):
     """`rise / 2 * h` is read from the left: half the rise, times h. Your slopes are too small by the factor h squared.
-    The way as a whole stands below the line, in brackets: `rise / (2 * h)`."""
+    The whole distance belongs in the denominator, in brackets: `rise / (2 * h)`."""
     return slopes(lambda e: (f(x + h * e) - f(x - h * e)) / 2 * h, x)
 
 
-@numerical_gradient.mistake("does not divide by the way")
+@numerical_gradient.mistake("does not divide by the distance")
 def rise_alone(f, x, h=1e-5):
-    """This is the rise of f from x - h to x + h, not its slope: the slope is the rise divided by the way, 2h."""
+    """This is the rise of f from x - h to x + h, not its slope: the slope is the rise divided by the distance, 2h."""
     return slopes(lambda e: f(x + h * e) - f(x - h * e), x)
 
 
@@ -105,8 +105,8 @@ def sides_exchanged(f, x, h=1e-5):
 
 @numerical_gradient.mistake("adds the two sides")
 def sides_added(f, x, h=1e-5):
-    """For a small step, f(x + h) + f(x - h) is nearly 2 f(x), whichever entry moves, and says nothing of a slope. The
-    slope is in their *difference*."""
+    """For a small step, f(x + h) + f(x - h) is nearly 2 f(x), whichever entry moves, so it says nothing about a slope.
+    The slope is in their *difference*."""
     return slopes(lambda e: (f(x + h * e) + f(x - h * e)) / (2 * h), x)
 
 
@@ -119,16 +119,16 @@ def entry_replaced(f, x, h=1e-5):
 
 @numerical_gradient.mistake("gives slopes of zero")
 def asks_the_original(f, x, h=1e-5):
-    """Every slope is zero. Either f gets the same array both times, for example if you nudge a copy and hand f x
-    itself, or the slopes never reach the array that you return."""
+    """Every slope is zero. Either f gets the same array both times, for example if you nudge a copy and pass x itself
+    to f, or the slopes never reach the array that you return."""
     return np.zeros_like(x)
 
 
 @numerical_gradient.mistake("leaves x changed")
 def residue_left(f, x, h=1e-5):
     """x is not what it was before the call. Even after + h, - 2h, + h an entry is back only up to rounding, and a
-    network checked like this drifts away from its own weights. Work on a copy, or keep the old entry and put that back.
-    """
+    network checked like this drifts away from its own weights. Work on a copy, or keep the old entry and put it
+    back."""
     gradient = np.zeros_like(x)
     for index in np.ndindex(x.shape):
         x[index] += h
@@ -162,8 +162,9 @@ def copy_drifts(f, x, h=1e-5):
 
 @numerical_gradient.mistake("takes a second name for a copy")
 def second_name(f, x, h=1e-5):
-    """`nudged = x` makes no copy: it is a second name for the same array. So x[index] has moved already when the step
-    back is taken from it, which ends where it began, and the slopes come out half as steep. `x.copy()` makes a copy."""
+    """`nudged = x` makes no copy: it is a second name for the same array. So x[index] has moved already when you take
+    the step back from it, and this step ends where x began. The slopes come out half as steep. `x.copy()` makes a
+    copy."""
     gradient = np.zeros_like(x)
     nudged = x
     for index in np.ndindex(x.shape):
@@ -195,15 +196,15 @@ def first_axis_only(f, x, h=1e-5):
 
 @numerical_gradient.mistake("flattens the gradient", reread="A gradient has the shape of its array")
 def flattened(f, x, h=1e-5):
-    """The slopes are right, in one long row. A gradient has the shape of its array, so that the two can be laid over
-    each other."""
+    """The slopes are right, in one long row. A gradient has the shape of its array, so that the two can be compared
+    entry by entry."""
     return reference.numerical_gradient(f, x, h).reshape(-1)
 
 
 @numerical_gradient.mistake("does not use the step it is given", reread="Which step")
 def own_step(f, x, h=1e-5):
-    """The step is 1e-5 whatever the caller asks. Right where the default is meant; but the best step depends on the
-    function and on the precision, so h is an argument."""
+    """Your step is 1e-5, whatever h is. That is right for the default, but the best step depends on the function and on
+    the precision, so h is an argument."""
     return reference.numerical_gradient(f, x)
 
 

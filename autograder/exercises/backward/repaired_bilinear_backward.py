@@ -75,21 +75,21 @@ def pair_by_pair(
 @repaired_bilinear_backward.mistake("nothing that shows is fixed yet")
 def as_published(grad_scores, x, a):
     """Start with the condition: which entries of the scores hold x_i? All of row i and all of column i, not only the
-    entry where they cross. While only that one counts, no other error in grad_x is visible."""
+    entry where they cross. While only this entry counts, no other error in grad_x is visible."""
     return pair_by_pair(grad_scores, x, a, diagonal_only=True, columns_as_rows=True, first_item=True)
 
 
 @repaired_bilinear_backward.mistake("one found: every pair counts; two to go")
 def columns_and_item_left(grad_scores, x, a):
-    """Every pair counts now. Next: x_i stands in S_ij as a row and in S_ji as a column, and these are two entries, with
-    two gradients."""
+    """Every pair counts now. Next: x_i is in S_ij as a row and in S_ji as a column, and these are two entries, with two
+    gradients."""
     return pair_by_pair(grad_scores, x, a, columns_as_rows=True, first_item=True)
 
 
 @repaired_bilinear_backward.mistake("grad_a is fixed; in grad_x only the diagonal counts")
 def diagonal_and_columns_left(grad_scores, x, a):
-    """grad_a is right now. Next, in grad_x: which entries of the scores hold x_i? S_kl is free of it if k differs from
-    i *and* l differs from i, so all of row i and all of column i hold it."""
+    """grad_a is right now. Next, in grad_x: which entries of the scores hold x_i? S_kl is free of x_i only if k differs
+    from i *and* l differs from i, so all of row i and all of column i hold it."""
     return pair_by_pair(grad_scores, x, a, diagonal_only=True, columns_as_rows=True)
 
 
@@ -97,15 +97,15 @@ def diagonal_and_columns_left(grad_scores, x, a):
     "two found; the batch still leans on its first item", reread="A check that is blind"
 )
 def item_left(grad_scores, x, a):
-    """One is left, in grad_a: an index that says the same for every item of the batch. With copies of one sequence
-    a test would not notice."""
+    """One mistake is left, in grad_a: an index that is the same for every item of the batch. With copies of one
+    sequence a test would not notice it."""
     return pair_by_pair(grad_scores, x, a, first_item=True)
 
 
 @repaired_bilinear_backward.mistake("two found; a column still reads the row's entry")
 def columns_left(grad_scores, x, a):
-    """One is left: the column term takes the gradient of S_ij, and x_i is the column of S_ji. While the cotangent is
-    symmetric, as a cotangent of ones is, a test would not notice."""
+    """One is left: the column term takes the gradient of S_ij, and x_i is the column of S_ji. With a symmetric
+    cotangent, such as one of ones, a test would not notice it."""
     return pair_by_pair(grad_scores, x, a, columns_as_rows=True)
 
 
@@ -118,14 +118,14 @@ def diagonal_counted_once(grad_scores, x, a):
 
 @repaired_bilinear_backward.mistake("keeps the rows alone")
 def rows_alone(grad_scores, x, a):
-    """grad_x has the row term alone. x stands in x a x^T twice, and by the product rule each place has a term of its
+    """grad_x has the row term alone. x occurs in x a x^T twice, and by the product rule each place has a term of its
     own: x_i is also the *column* of S_ji."""
     return grad_scores @ x @ a.T, reference.repaired_bilinear_backward(grad_scores, x, a)[1]
 
 
 @repaired_bilinear_backward.mistake("keeps the columns alone")
 def columns_alone(grad_scores, x, a):
-    """grad_x has the column term alone. x stands in x a x^T twice, and by the product rule each place has a term of its
+    """grad_x has the column term alone. x occurs in x a x^T twice, and by the product rule each place has a term of its
     own: x_i is also the *row* of S_ij."""
     return turned(grad_scores) @ x @ a, reference.repaired_bilinear_backward(grad_scores, x, a)[1]
 
@@ -133,7 +133,7 @@ def columns_alone(grad_scores, x, a):
 @repaired_bilinear_backward.mistake("doubles the rows instead of adding the columns")
 def rows_doubled(grad_scores, x, a):
     """grad_x is twice the row term, as the derivative of a square is twice its factor. Here the other factor gives
-    another term: the column's, with the cotangent transposed, and with a where the row's has a^T."""
+    another term: the column term, with the cotangent transposed, and with a where the row term has a^T."""
     return 2 * grad_scores @ x @ a.T, reference.repaired_bilinear_backward(grad_scores, x, a)[1]
 
 

@@ -81,69 +81,67 @@ def instead(grad_output, cache, **wrong):
     return tuple((dict(zip(self_attention_backward.outputs, right, strict=True)) | wrong).values())
 
 
-@self_attention_backward.mistake("loses the way through the queries")
+@self_attention_backward.mistake("loses the path through the queries")
 def without_the_queries(grad_output, cache):
-    """x is used three times, and two of the three ways back are there: the one through the queries is missing from
-    grad_x."""
+    """x is used three times, so three paths lead back to it. The one through the queries is missing from grad_x."""
     return assemble(cache[0], into_the_projections(grad_output, cache), keep=("keys", "values"))
 
 
-@self_attention_backward.mistake("loses the way through the keys")
+@self_attention_backward.mistake("loses the path through the keys")
 def without_the_keys(grad_output, cache):
-    """x is used three times, and two of the three ways back are there: the one through the keys is missing from grad_x.
-    Each word is also what the others find."""
+    """x is used three times, so three paths lead back to it. The one through the keys is missing from grad_x. Each word
+    is also found by others, through its key."""
     return assemble(cache[0], into_the_projections(grad_output, cache), keep=("queries", "values"))
 
 
-@self_attention_backward.mistake("loses the way through the values")
+@self_attention_backward.mistake("loses the path through the values")
 def without_the_values(grad_output, cache):
-    """x is used three times, and two of the three ways back are there: the one through the values is missing from
-    grad_x."""
+    """x is used three times, so three paths lead back to it. The one through the values is missing from grad_x."""
     return assemble(cache[0], into_the_projections(grad_output, cache), keep=("queries", "keys"))
 
 
 @self_attention_backward.mistake("goes back to x through the queries only")
 def queries_only(grad_output, cache):
-    """grad_x holds the way through the queries alone, as if x were used once. It is used three times, for queries,
-    keys and values: add the three gradients up, where `=` overwrites."""
+    """grad_x contains the path through the queries alone, as if x were used once. It is used three times, for queries,
+    keys and values: add up the three gradients. An `=` overwrites the earlier ones."""
     return assemble(cache[0], into_the_projections(grad_output, cache), keep=("queries",))
 
 
 @self_attention_backward.mistake("goes back to x through the keys only")
 def keys_only(grad_output, cache):
-    """grad_x holds the way through the keys alone, as if x were used once. It is used three times, for queries, keys
-    and values: add the three gradients up, where `=` overwrites."""
+    """grad_x contains the path through the keys alone, as if x were used once. It is used three times, for queries,
+    keys and values: add up the three gradients. An `=` overwrites the earlier ones."""
     return assemble(cache[0], into_the_projections(grad_output, cache), keep=("keys",))
 
 
 @self_attention_backward.mistake("goes back to x through the values only")
 def values_only(grad_output, cache):
-    """grad_x holds the way through the values alone, as if the weights were constants. They depend on x too, through
-    queries and keys: three ways back, and they add up."""
+    """grad_x contains the path through the values alone, as if the weights were constants. They depend on x, too,
+    through queries and keys: there are three paths back, and their gradients add up."""
     return assemble(cache[0], into_the_projections(grad_output, cache), keep=("values",))
 
 
-@self_attention_backward.mistake("adds the way through the queries once too often")
+@self_attention_backward.mistake("adds the path through the queries once too often")
 def queries_once_too_often(grad_output, cache):
-    """grad_x has all three ways back, and that through the queries once more. Each way adds its gradient to that of x
-    once."""
+    """grad_x contains all three paths back, and that through the queries once more. Each path adds its gradient to that
+    of x once."""
     parts = into_the_projections(grad_output, cache)
     (all_ways, *_), (once_more, *_) = assemble(cache[0], parts), assemble(cache[0], parts, keep=("queries",))
     return instead(grad_output, cache, grad_x=all_ways + once_more)
 
 
-@self_attention_backward.mistake("counts the way through the queries twice")
+@self_attention_backward.mistake("counts the path through the queries twice")
 def queries_twice(grad_output, cache):
-    """grad_x has the way through the queries twice, and that through the keys not at all: one name was copied and not
-    changed. The three ways are those of queries, keys and values."""
+    """grad_x contains the path through the queries twice, and that through the keys not at all: one name was copied and
+    not changed. The three paths are those of queries, keys and values."""
     queries, _, values = into_the_projections(grad_output, cache)
     return instead(grad_output, cache, grad_x=assemble(cache[0], [queries, queries, values])[0])
 
 
-@self_attention_backward.mistake("counts the way through the keys twice")
+@self_attention_backward.mistake("counts the path through the keys twice")
 def keys_twice(grad_output, cache):
-    """grad_x has the way through the keys twice, and that through the queries not at all: one name was copied and not
-    changed. The three ways are those of queries, keys and values."""
+    """grad_x contains the path through the keys twice, and that through the queries not at all: one name was copied and
+    not changed. The three paths are those of queries, keys and values."""
     _, keys, values = into_the_projections(grad_output, cache)
     return instead(grad_output, cache, grad_x=assemble(cache[0], [keys, keys, values])[0])
 
@@ -151,7 +149,7 @@ def keys_twice(grad_output, cache):
 @self_attention_backward.mistake("goes back to x through each other's projection")
 def projections_crossed(grad_output, cache):
     """The gradient of the queries goes back to x through w_key, and that of the keys through w_query. Their shapes
-    agree, so nothing complains. Each goes back through the projection it came by."""
+    agree, so there is no error. Each goes back through the projection that made it."""
     (g_query, w_query), (g_key, w_key), values = into_the_projections(grad_output, cache)
     crossed = assemble(cache[0], [(g_query, w_key), (g_key, w_query), values])
     return instead(grad_output, cache, grad_x=crossed[0])
@@ -159,37 +157,37 @@ def projections_crossed(grad_output, cache):
 
 @self_attention_backward.mistake("goes back from the queries through w_key")
 def queries_through_w_key(grad_output, cache):
-    """The gradient of the queries goes back to x through w_key; that of the keys does so, too, and rightly. The shapes
-    agree, so nothing complains. The queries came by w_query, and go back through it."""
+    """The gradient of the queries goes back to x through w_key. That is right for the keys' gradient only. The shapes
+    agree, so there is no error. w_query made the queries, so their gradient goes back through it."""
     queries, keys, values = into_the_projections(grad_output, cache)
     return instead(grad_output, cache, grad_x=assemble(cache[0], [(queries[0], keys[1]), keys, values])[0])
 
 
 @self_attention_backward.mistake("goes back from the keys through w_query")
 def keys_through_w_query(grad_output, cache):
-    """The gradient of the keys goes back to x through w_query; that of the queries does so, too, and rightly. The
-    shapes agree, so nothing complains. The keys came by w_key, and go back through it."""
+    """The gradient of the keys goes back to x through w_query. That is right for the queries' gradient only. The shapes
+    agree, so there is no error. w_key made the keys, so their gradient goes back through it."""
     queries, keys, values = into_the_projections(grad_output, cache)
     return instead(grad_output, cache, grad_x=assemble(cache[0], [queries, (keys[0], queries[1]), values])[0])
 
 
-@self_attention_backward.mistake("hands w_key the queries' gradient")
+@self_attention_backward.mistake("gives w_key the queries' gradient")
 def queries_gradient_for_both(grad_output, cache):
-    """The gradient of the queries stands where that of the keys belongs, so grad_w_key equals grad_w_query, and grad_x
+    """You use the gradient of the queries where that of the keys belongs, so grad_w_key equals grad_w_query, and grad_x
     is wrong with it. `attention_backward` returns three gradients, one for each role."""
     queries, (_, w_key), values = into_the_projections(grad_output, cache)
     return assemble(cache[0], [queries, (queries[0], w_key), values])
 
 
-@self_attention_backward.mistake("hands w_query the keys' gradient")
+@self_attention_backward.mistake("gives w_query the keys' gradient")
 def keys_gradient_for_both(grad_output, cache):
-    """The gradient of the keys stands where that of the queries belongs, so grad_w_query equals grad_w_key, and grad_x
+    """You use the gradient of the keys where that of the queries belongs, so grad_w_query equals grad_w_key, and grad_x
     is wrong with it. `attention_backward` returns three gradients, one for each role."""
     (_, w_query), keys, values = into_the_projections(grad_output, cache)
     return assemble(cache[0], [(keys[0], w_query), keys, values])
 
 
-@self_attention_backward.mistake("hands w_value what arrives, past the weights", reread="Attention, walked backwards")
+@self_attention_backward.mistake("gives w_value grad_output itself", reread="Attention, walked backwards")
 def values_past_the_weights(grad_output, cache):
     """grad_output goes straight into w_value, as if each word had kept its own value. The output *mixed* the values
     with the weights, so their gradient comes back through the weights, transposed: it is the third that
@@ -198,10 +196,10 @@ def values_past_the_weights(grad_output, cache):
     return assemble(cache[0], [queries, keys, (grad_output, w_value)])
 
 
-@self_attention_backward.mistake("averages the three ways instead of adding them")
+@self_attention_backward.mistake("averages the three paths instead of adding them")
 def three_ways_averaged(grad_output, cache):
-    """Your grad_x is a third of what it should be. Where an array is used three times its gradients add up; nothing
-    divides them."""
+    """Your grad_x is a third of what it should be. Where an array is used three times, its gradients add up: do not
+    divide by three."""
     return instead(grad_output, cache, grad_x=reference.self_attention_backward(grad_output, cache)[0] / 3)
 
 
@@ -216,23 +214,23 @@ def projections_not_turned(grad_output, cache):
 @self_attention_backward.mistake("transposes the gradients of the projections", reread="The gradients of a product")
 def projections_gradients_turned(grad_output, cache):
     """Each weight's gradient is transposed: grad_queries^T x is (d_key, d_model), and w_query is (d_model, d_key). In
-    this book x stands on the left, so its transpose does too: x^T grad_queries."""
+    this book x is on the left, so its transpose is, too: x^T grad_queries."""
     grad_x, *others = reference.self_attention_backward(grad_output, cache)
     return (grad_x, *(grad.T.copy() for grad in others))
 
 
 @self_attention_backward.mistake("exchanges the gradients of w_query and w_key")
 def projections_exchanged(grad_output, cache):
-    """The gradients of w_query and w_key are exchanged. Their shapes agree, so nothing complains; the weights would be
-    trained in each other's place."""
+    """The gradients of w_query and w_key are swapped. Their shapes agree, so there is no error, but each weight would
+    be trained with the gradient of the other."""
     grad_x, grad_w_query, grad_w_key, grad_w_value = reference.self_attention_backward(grad_output, cache)
     return grad_x, grad_w_key, grad_w_query, grad_w_value
 
 
 @self_attention_backward.mistake("takes the queries' gradient for the keys', and the other way round")
 def queries_and_keys_exchanged(grad_output, cache):
-    """The gradient of the queries goes on through w_key, and that of the keys through w_query, into the gradients of
-    these weights and into grad_x. The shapes agree, so nothing complains. `attention_backward` returns queries, keys,
+    """You use the gradient of the queries for w_key, and that of the keys for w_query, both in the gradients of these
+    weights and in grad_x. The shapes agree, so there is no error. `attention_backward` returns queries, keys,
     values."""
     (g_query, w_query), (g_key, w_key), values = into_the_projections(grad_output, cache)
     return assemble(cache[0], [(g_key, w_query), (g_query, w_key), values])
@@ -243,29 +241,29 @@ def queries_and_keys_exchanged(grad_output, cache):
     reread="The softmax Jacobian, and why one never builds it",
 )
 def self_attention_with_a_diagonal_without_scale(grad_output, cache):
-    """Two things at once on the way through queries and keys: s(1 - s) stands for the softmax's whole Jacobian, and the
-    factor 1 / sqrt(d_key) is missing. Call your `attention_backward`."""
+    """Two things at once on the path through queries and keys: s(1 - s) takes the place of the softmax's whole
+    Jacobian, and the factor 1 / sqrt(d_key) is missing. Call your `attention_backward`."""
     return assemble(cache[0], into_the_projections(grad_output, cache, diagonal_without_scale))
 
 
 @self_attention_backward.mistake("returns the gradient of w_query twice")
 def w_query_returned_twice(grad_output, cache):
-    """grad_x is right, and where w_key's gradient belongs stands that of w_query once more. Their shapes agree, so
-    nothing complains."""
+    """grad_x is right, but in place of w_key's gradient you return that of w_query a second time. Their shapes agree,
+    so there is no error."""
     return instead(grad_output, cache, grad_w_key=reference.self_attention_backward(grad_output, cache)[1])
 
 
 @self_attention_backward.mistake("returns the gradient of w_key twice")
 def w_key_returned_twice(grad_output, cache):
-    """grad_x is right, and where w_query's gradient belongs stands that of w_key once more. Their shapes agree, so
-    nothing complains."""
+    """grad_x is right, but in place of w_query's gradient you return that of w_key a second time. Their shapes agree,
+    so there is no error."""
     return instead(grad_output, cache, grad_w_query=reference.self_attention_backward(grad_output, cache)[2])
 
 
 @self_attention_backward.mistake("averages over the batch instead of adding up", reread="One weight, many rows")
 def weights_averaged(grad_output, cache):
     """The gradients of the projections are divided by the size of the batch. Every sentence used the same projection,
-    so they add up; if the loss is a mean, that division is in grad_output already."""
+    so the gradients add up. If the loss is a mean, that division is already in grad_output."""
     grad_x, *others = reference.self_attention_backward(grad_output, cache)
     n = math.prod(grad_x.shape[:-2])
     return (grad_x, *(grad / n for grad in others))
@@ -273,8 +271,8 @@ def weights_averaged(grad_output, cache):
 
 @self_attention_backward.mistake("keeps only the last sentence of the batch", reread="One weight, many rows")
 def last_sentence_only(grad_output, cache):
-    """The gradients of the projections come from the last sentence alone: a loop that assigns (`=`) where it should add
-    (`+=`). Every sentence used the same projection."""
+    """The gradients of the projections come from the last sentence alone, as from a loop that assigns (`=`) where it
+    should add (`+=`). Every sentence used the same projection."""
     x, parts = cache[0], into_the_projections(grad_output, cache)
     grad_x, *_ = reference.self_attention_backward(grad_output, cache)
     flat = [g.reshape(-1, *g.shape[-2:])[-1] for g, _ in parts]
@@ -295,7 +293,7 @@ def weights_of_each_sentence(grad_output, cache):
 @self_attention_backward.mistake("takes x from another item of the batch", reread="A check that is blind")
 def x_of_another(grad_output, cache):
     """The gradients of the projections pair each sentence's gradient with *another* sentence's x. If the batch is made
-    of copies, this does not show; with different sentences all of it is wrong."""
+    of copies, this does not show; with different sentences all numbers are wrong."""
     x, parts = cache[0], into_the_projections(grad_output, cache)
     grad_x, *_ = reference.self_attention_backward(grad_output, cache)
     return (grad_x, *assemble(shifted(x) if x.ndim > 2 else x, parts)[1:])
@@ -303,7 +301,7 @@ def x_of_another(grad_output, cache):
 
 @self_attention_backward.mistake("forgets the scale", reread="Attention, walked backwards")
 def self_attention_without_scale(grad_output, cache):
-    """The factor 1 / sqrt(d_key) is missing on the way through queries and keys: call your `attention_backward`, which
+    """The factor 1 / sqrt(d_key) is missing on the path through queries and keys: call your `attention_backward`, which
     has it."""
     return assemble(cache[0], into_the_projections(grad_output, cache, scale_forgotten))
 
@@ -312,8 +310,8 @@ def self_attention_without_scale(grad_output, cache):
     "treats the softmax's Jacobian as diagonal", reread="The softmax Jacobian, and why one never builds it"
 )
 def self_attention_with_a_diagonal_jacobian(grad_output, cache):
-    """The way through queries and keys uses s(1 - s) for the softmax; w_value's gradient is right, those of w_query and
-    w_key and grad_x are not. Call your `attention_backward`."""
+    """The path through queries and keys uses s(1 - s) for the softmax. So w_value's gradient is right, but grad_x and
+    the gradients of w_query and w_key are not. Call your `attention_backward`."""
     return assemble(cache[0], into_the_projections(grad_output, cache, attention_with_a_diagonal_jacobian))
 
 
@@ -327,7 +325,7 @@ def w_key_from_values(grad_output, cache):
 
 @self_attention_backward.mistake("takes the loss for a plain sum", reread="The chain rule, path by path")
 def self_attention_of_ones(grad_output, cache):
-    """Your gradients are those of the sum of all outputs, whatever grad_output says: start from grad_output."""
+    """Your gradients are those of the sum of all outputs, whatever grad_output is: start from grad_output."""
     return reference.self_attention_backward(np.ones_like(grad_output), cache)
 
 

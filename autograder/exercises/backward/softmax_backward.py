@@ -69,8 +69,8 @@ def without_the_diagonal(grad_weights, weights):
 
 @softmax_backward.mistake("forgets the weights in front")
 def without_the_weights_in_front(grad_weights, weights):
-    """The weighted average is taken from each entry, as it should be, and the weights in front are missing: s * (g - s
-    . g). Without them an entry with no weight at all gets a gradient."""
+    """You subtract the weighted average from each entry, as you should, but the weights in front are missing: s * (g -
+    s . g). Without them even an entry with no weight at all gets a gradient."""
     return grad_weights - (weights * grad_weights).sum(axis=-1, keepdims=True)
 
 
@@ -90,15 +90,15 @@ def as_after_cross_entropy(grad_weights, weights):
 
 @softmax_backward.mistake("takes the slopes for the weights, and the weights for the slopes")
 def arguments_exchanged(grad_weights, weights):
-    """The two arguments have changed places: s * (g - s . g) with g where s belongs, and s where g does. Both have one
-    shape, so nothing complains. What arrives is grad_weights, what softmax returned is weights."""
+    """The two arguments are swapped: s * (g - s . g) with g where s belongs, and s where g belongs. Both have the same
+    shape, so there is no error. grad_weights is what arrives, and weights is what softmax returned."""
     return reference.softmax_backward(weights, grad_weights)
 
 
 @softmax_backward.mistake("divides by the number of rows")
 def divided_by_the_rows(grad_weights, weights):
-    """Your result is divided by the length of the first axis. If the loss is a mean, that division is in grad_weights
-    already; softmax adds none."""
+    """You divide your result by the length of the first axis. If the loss is a mean, that division is already in
+    grad_weights; softmax adds none."""
     return reference.softmax_backward(grad_weights, weights) / len(weights)
 
 
@@ -111,36 +111,36 @@ def mean_of_the_products(grad_weights, weights):
 
 @softmax_backward.mistake("loses the axis of the sum")
 def sum_without_keepdims(grad_weights, weights):
-    """Without keepdims=True, the rows' sums are lined up with the *columns*: an error, unless there are as many rows as
-    weights, and then wrong numbers."""
+    """Without keepdims=True, NumPy aligns the rows' sums with the *columns*. That is an error, or wrong numbers if
+    there are as many rows as weights."""
     return weights * (grad_weights - (weights * grad_weights).sum(axis=-1))
 
 
-@softmax_backward.mistake("adds the outer product instead of taking it away")
+@softmax_backward.mistake("adds the outer product instead of subtracting it")
 def wrong_sign(grad_weights, weights):
     """The sign of the outer product is wrong: the Jacobian is diag(a) - a a^T. If one score rises, the other weights
     *fall*."""
     return weights * (grad_weights + (weights * grad_weights).sum(axis=-1, keepdims=True))
 
 
-@softmax_backward.mistake("takes away the plain sum, not the weighted one")
+@softmax_backward.mistake("subtracts the plain sum, not the weighted one")
 def unweighted_sum(grad_weights, weights):
-    """What is taken from each entry is the row's *weighted* sum, s . g, the average of g with the weights s. You take
-    the plain sum of g."""
+    """Subtract the row's *weighted* sum from each entry: s . g, the average of g with the weights s. You subtract the
+    plain sum of g."""
     return weights * (grad_weights - grad_weights.sum(axis=-1, keepdims=True))
 
 
-@softmax_backward.mistake("takes away the plain mean, not the weighted one")
+@softmax_backward.mistake("subtracts the plain mean, not the weighted one")
 def unweighted_mean(grad_weights, weights):
-    """You take the plain mean of g from each entry. It is the mean *with the weights s*, s . g; the two agree only
-    where all weights are equal."""
+    """You subtract the plain mean of g from each entry. Subtract the mean *with the weights s*, s . g. The two agree
+    only where all weights are equal."""
     return weights * (grad_weights - grad_weights.mean(axis=-1, keepdims=True))
 
 
 @softmax_backward.mistake("adds up over the whole array")
 def one_sum_for_all(grad_weights, weights):
-    """One sum for the whole array ties rows together that never met: each row has its own softmax, and so its own sum,
-    axis=-1 with keepdims=True. With a single row the two are the same."""
+    """You use one sum for the whole array, so each row depends on all others. Each row has its own softmax, and so its
+    own sum: axis=-1 with keepdims=True. With a single row the two are the same."""
     return weights * (grad_weights - (weights * grad_weights).sum())
 
 
@@ -154,8 +154,8 @@ def over_the_rows(grad_weights, weights):
 
 @softmax_backward.mistake("adds up over the first axis")
 def over_the_first_axis(grad_weights, weights):
-    """The sum runs along axis 0: with a single row that is the right one, with a batch it ties sentences together.
-    Count from the end, axis=-1."""
+    """The sum runs along axis 0. With a single row that is the right axis, but with a batch it mixes sentences. Count
+    from the end: axis=-1."""
     return weights * (grad_weights - (weights * grad_weights).sum(axis=0, keepdims=True))
 
 
@@ -169,7 +169,7 @@ def softmax_twice(grad_weights, weights):
 @softmax_backward.mistake("returns zeros", reread="Why ones test nothing")
 def always_zero(grad_weights, weights):
     """Zero is right for exactly one kind of cotangent, the same number all along a row. A check that sums the outputs
-    uses just that one, so this passes it, and a network with it never learns whom to attend to."""
+    uses just that one, so your function passes such a check, but a network with it never learns what to attend to."""
     return np.zeros_like(weights)
 
 
@@ -187,7 +187,7 @@ def cotangent_changed(grad_weights, weights):
     return weights * grad_weights
 
 
-@softmax_backward.mistake("answers in float64 whatever was asked")
+@softmax_backward.mistake("returns float64 whatever the dtype is")
 def always_double(grad_weights, weights):
     """float32 came back as float64, which doubles the memory of everything after it. Nothing here needs a float64
     scalar or an astype."""

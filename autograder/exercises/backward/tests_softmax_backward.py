@@ -140,15 +140,15 @@ def no_conclusion(function):
 
 @tests_softmax_backward.mistake("rejects every function")
 def bit_by_bit(function):
-    """Your test rejects right functions and wrong ones alike. A measured slope never equals a derived one bit by bit:
-    the measurement is off by some 1e-10. Compare with a tolerance, such as 1e-7. If your tolerance is large enough,
+    """Your test rejects right functions and wrong ones alike. A measured slope never equals a derived one bit for bit:
+    the measurement is off by about 1e-10. Compare with a tolerance, such as 1e-7. If your tolerance is large enough,
     look at what you compare with."""
     return tested(function, agree=np.array_equal)
 
 
 @tests_softmax_backward.mistake("says True of wrong functions and False of right ones")
 def answer_inverted(function):
-    """The answers are the wrong way round. True accepts a function."""
+    """Your answers are the wrong way round. True accepts a function."""
     return not reference.tests_softmax_backward(function)
 
 
@@ -193,7 +193,7 @@ def rows_add_up_to_zero(function):
 
 @tests_softmax_backward.mistake("tries a single row")
 def single_row(function):
-    """Your test accepts functions that are right for a single row. They mix rows that have nothing to do with each
+    """Your test accepts functions that are right for a single row, but mix rows that have nothing to do with each
     other. Try several rows, and a batch."""
     return tested(function, shapes=((5,),), manners=())
 

@@ -55,30 +55,30 @@ def soft_rows(cache, smoothing=None):
 
 @smoothed_cross_entropy_backward.mistake("does not divide by the number of targets")
 def not_divided(grad_loss, cache):
-    """p - q' is there, and the loss was a *mean* over n targets: each row of the gradient is divided by n. Without it a
-    larger batch takes longer steps."""
+    """You have p - q', but the loss was a *mean* over n targets, so divide each row of the gradient by n. Without this
+    division a larger batch has larger gradients."""
     return reference.smoothed_cross_entropy_backward(grad_loss * max(1, len(cache[0])), cache)
 
 
 @smoothed_cross_entropy_backward.mistake("divides by all positions, padding too", reread="Padding does not count")
 def divided_by_all(grad_loss, cache):
-    """You divide by the number of positions. The loss was a mean over the targets that count, so the gradient is
-    divided by n, the number of rows in the cache."""
+    """You divide by the number of positions. The loss was a mean over the targets that count, so divide by n, the
+    number of rows in the cache."""
     return reference.smoothed_cross_entropy_backward(grad_loss * len(cache[0]) / cache[2].size, cache)
 
 
 @smoothed_cross_entropy_backward.mistake("subtracts the one-hot label")
 def hard_difference(grad_loss, cache):
-    """This is p - q with the one-hot q. The loss was made with the smoothed label, so its gradient is p - q'; with
-    yours the model is pushed past its goal for ever."""
+    """This is p - q with the one-hot q. The loss was made with the smoothed label, so its gradient is p - q'. Your
+    gradient always pushes the model past its goal."""
     log_p, labels, counted, _ = cache
     return reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, counted, 0.0))
 
 
 @smoothed_cross_entropy_backward.mistake("adds eps/K for the wrong classes")
 def plus_for_minus(grad_loss, cache):
-    """For a wrong class the gradient is p - eps/K; yours is p + eps/K, as one well-read article has it. A row must add
-    up to zero: check it."""
+    """For a wrong class the gradient is p - eps/K. Yours is p + eps/K, as in one widely read article. A row must add up
+    to zero: check it."""
     log_p, labels, counted, eps = cache
     K = log_p.shape[-1]
     right = one_hot(labels, K) == 1
@@ -103,7 +103,8 @@ def uphill(grad_loss, cache):
 
 @smoothed_cross_entropy_backward.mistake("ignores grad_loss")
 def as_if_one(grad_loss, cache):
-    """The gradient of the loss itself is there; the factor `grad_loss`, from what comes after the loss, is not."""
+    """You return the gradient of the loss itself, without the factor `grad_loss`, which comes from what follows the
+    loss."""
     return reference.smoothed_cross_entropy_backward(1.0, cache)
 
 
@@ -128,23 +129,23 @@ def rows_only(grad_loss, cache):
     "writes the rows to the first places of each sentence", reread="Padding does not count"
 )
 def first_places(grad_loss, cache):
-    """The n rows are right, and they stand at the first places of each sentence, as many as it has words. Padding may
-    also stand before a word: write the rows to where `counted` is true."""
+    """The n rows are right, but you write them to the first places of each sentence, as many as it has words. Padding
+    may also come before a word: write the rows to where `counted` is true."""
     log_p, labels, counted, eps = cache
     first = np.arange(counted.shape[-1]) < counted.sum(axis=-1, keepdims=True)
     return reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, first, eps))
 
 
-@smoothed_cross_entropy_backward.mistake("answers in float64 whatever was asked")
+@smoothed_cross_entropy_backward.mistake("returns float64 whatever the dtype is")
 def double_gradient(grad_loss, cache):
-    """float32 came back as float64: np.zeros makes float64 unless you say dtype=..."""
+    """float32 came back as float64: np.zeros makes float64 unless you give it a dtype."""
     return reference.smoothed_cross_entropy_backward(grad_loss, cache).astype(np.float64)
 
 
 @smoothed_cross_entropy_backward.mistake("takes a whole unit from the right class")
 def whole_unit(grad_loss, cache):
-    """From the right class you take 1 + eps/K, from the others eps/K. The smoothed label of the right class is 1 - eps
-    + eps/K; a row of the gradient must add up to zero: check it."""
+    """You subtract 1 + eps/K from the right class, and eps/K from the others. The smoothed label of the right class is
+    1 - eps + eps/K; a row of the gradient must add up to zero: check it."""
     log_p, labels, counted, eps = cache
     rows = np.exp(log_p) - (one_hot(labels, log_p.shape[-1]) + eps / log_p.shape[-1]).astype(log_p.dtype)
     return spread(rows * (grad_loss / max(1, len(log_p))), counted)
@@ -152,8 +153,8 @@ def whole_unit(grad_loss, cache):
 
 @smoothed_cross_entropy_backward.mistake("leaves out the even part")
 def right_part_only(grad_loss, cache):
-    """This is (1 - eps) times p - q: the gradient of the right class's part alone. The mean over all classes has one
-    too, eps times p - 1/K."""
+    """This is (1 - eps) times p - q: the gradient of the right class's part alone. The mean over all classes has a
+    gradient, too: eps times p - 1/K."""
     log_p, labels, counted, eps = cache
     hard = reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, counted, 0.0))
     return (hard * (1 - eps)).astype(log_p.dtype)
@@ -174,7 +175,7 @@ def without_padding_class(grad_loss, cache):
 
 @smoothed_cross_entropy_backward.mistake("does not subtract the label")
 def label_left_out(grad_loss, cache):
-    """This is p, divided by n: no label was taken from it, so every logit is pushed down. The gradient is p - q'."""
+    """This is p, divided by n: you do not subtract the label, so every logit is pushed down. The gradient is p - q'."""
     log_p, _, counted, _ = cache
     return spread(np.exp(log_p) * (grad_loss / max(1, len(log_p))), counted)
 

@@ -100,7 +100,7 @@ def test_a_known_mistake_comes_with_its_message_the_section_to_reread_and_the_ne
     assert "✗ softmax 0 of 4 points" in text and "✓ copies_predecessor 5 of 5 points" in text
     assert "First thing wrong weights has the right shape and wrong values" in text
     assert "A known mistake normalises over the rows' axis. The weights add up" in text
-    assert "that is the last axis, -1. Reread “From scores to weights: the softmax”" in text
+    assert "The keys are the last axis, -1. Reread “From scores to weights: the softmax”" in text
     assert "Fix it, then run check(softmax)." in text
 
 
