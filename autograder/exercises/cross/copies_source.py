@@ -57,22 +57,22 @@ def halves(n_words):
 
 @copies_source.mistake("always writes forwards")
 def forwards_only(n_words, backwards):
-    """Forwards your decoder copies, and with `backwards` it does the same. Which half of the memory should answer, and
-    which should be handed over, if the next word stands before the last one?"""
+    """Your decoder copies forwards, and does the same with `backwards`. Which half of the memory should the decoder
+    search, and which should it hand over, if the next word comes before the last one?"""
     return reference.copies_source(n_words, False)
 
 
 @copies_source.mistake("exchanges the directions")
 def directions_exchanged(n_words, backwards):
-    """Your decoder writes backwards where it should write forwards, and the other way round. Forwards, look for the
-    place whose word *before* is the last one written."""
+    """Your decoder writes backwards where it should write forwards, and the other way round. To write forwards, look
+    for the place where the word *before* is the last word written."""
     return reference.copies_source(n_words, not backwards)
 
 
 @copies_source.mistake("hands over the half that it searched")
 def same_half(n_words, backwards):
     """Your decoder finds the right place, and writes again the word that it wrote last. Keys and values come from the
-    same memory, but not from the same half of it: search in one, and hand over the other."""
+    same memory, but not from the same half of it: search one half, and hand over the other."""
     w_query, w_key, _ = reference.copies_source(n_words, backwards)
     return w_query, w_key, w_key
 
@@ -80,23 +80,23 @@ def same_half(n_words, backwards):
 @copies_source.mistake("searches the word that it should hand over")
 def keys_from_the_values(n_words, backwards):
     """Your decoder looks at the place of the word that it wrote last, and writes this word again. It should find the
-    place at which the next word is handed over. Search in the other half of the memory."""
+    place that hands over the next word. Search the other half of the memory."""
     w_query, _, w_value = reference.copies_source(n_words, backwards)
     return w_query, w_value, w_value
 
 
 @copies_source.mistake("searches in both halves")
 def both_halves(n_words, backwards):
-    """Two places answer to each query: the one of the word itself and the one after it, because your keys read both
-    halves of the memory. Let one half answer."""
+    """Two places answer each query, that of the word itself and the one after it, because your keys read both halves of
+    the memory. Let the keys read one half."""
     w_query, w_key, w_value = reference.copies_source(n_words, backwards)
     return w_query, sum(halves(n_words)), w_value
 
 
 @copies_source.mistake("leaves the mark out")
 def without_the_mark(n_words, backwards):
-    """Your decoder copies words, but it neither begins nor ends. The mark is a word like any other here: it stands
-    before the first word and follows the last one, and the decoder must find it and write it. Give it a row and a
+    """Your decoder copies words, but it neither begins nor ends. The mark is a word like any other here: it comes
+    before the first word and after the last one, and the decoder must find it and write it. Give it a row and a
     column."""
     w_query, w_key, w_value = (np.copy(w) for w in reference.copies_source(n_words, backwards))
     w_query[n_words] = 0
@@ -107,14 +107,14 @@ def without_the_mark(n_words, backwards):
 @copies_source.mistake("forgets that the scores are divided")
 def not_scaled(n_words, backwards):
     """Your decoder finds the right place softly, and the more columns `w_key` has, the more softly. Attention divides
-    the scores by the square root of d_key. Multiply the queries by it, besides a number such as 12."""
+    the scores by the square root of d_key. Multiply the queries by this root, and by a number such as 12."""
     w_query, w_key, w_value = reference.copies_source(n_words, backwards)
     return w_query / np.sqrt(n_words + 1), w_key, w_value
 
 
 @copies_source.mistake("finds the place softly")
 def softly(n_words, backwards):
-    """The right place has the largest weight, and all others together have more than one per cent. With fifty places
+    """The right place has the largest weight, but all others together have more than one per cent. With fifty places
     the right score must be about 10 larger than the others, after the division by the square root of d_key."""
     w_query, w_key, w_value = reference.copies_source(n_words, backwards)
     return w_query / 3, w_key, w_value

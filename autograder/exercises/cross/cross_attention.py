@@ -56,14 +56,14 @@ def _(draw):
 @cross_attention.mistake("takes the keys from x")
 def keys_from_x(x, memory, w_query, w_key, w_value, mask):
     """Your keys are made from x, the sequence that asks. A query must be compared with what it looks *for*, and that is
-    in the memory: K = memory @ w_key. (With two sequences of one length yours even runs.)"""
+    in the memory: K = memory @ w_key. (With two sequences of the same length your code even runs.)"""
     return masked_attention(x @ w_query, x @ w_key, memory @ w_value, mask)
 
 
 @cross_attention.mistake("takes the values from x")
 def values_from_x(x, memory, w_query, w_key, w_value, mask):
-    """The memory is searched, and then x answers: your values are made from x. So nothing of the source reaches the
-    output. Keys and values both come from the memory."""
+    """Your values are made from x: the memory is searched, but x answers. So nothing of the source reaches the output.
+    Keys and values both come from the memory."""
     return masked_attention(x @ w_query, memory @ w_key, x @ w_value, mask)
 
 
@@ -75,14 +75,14 @@ def only_x(x, memory, w_query, w_key, w_value, mask):
 
 @cross_attention.mistake("lets the memory ask")
 def memory_asks(x, memory, w_query, w_key, w_value, mask):
-    """The roles are exchanged: the memory asks and x answers. The output has a row for each *query*, so as many rows as
+    """The roles are swapped: the memory asks and x answers. The output has a row for each *query*, so as many rows as
     x."""
     return masked_attention(memory @ w_query, x @ w_key, x @ w_value, mask)
 
 
 @cross_attention.mistake("exchanges w_key and w_value")
 def weights_exchanged(x, memory, w_query, w_key, w_value, mask):
-    """Keys are made with w_value and values with w_key. If d_key = d_value nothing complains."""
+    """Keys are made with w_value and values with w_key. If d_key = d_value there is no error."""
     return masked_attention(x @ w_query, memory @ w_value, memory @ w_key, mask)
 
 
@@ -97,9 +97,9 @@ def square_only(x, memory, w_query, w_key, w_value, mask):
 
 @cross_attention.mistake("takes the memory's length from outside the function", reread="A rectangle")
 def length_from_outside(x, memory, w_query, w_key, w_value, mask):
-    """You read the first seven rows of the memory, however many it has: as many as the chapter's own example `m`, so
-    the length seems to come from the notebook and not from the argument. A longer memory is cut off, or does not fit
-    its mask. Take it from `memory.shape[-2]`, or do not name it at all."""
+    """You read the first seven rows of the memory, however many it has. The chapter's own example `m` has seven, so
+    your length seems to come from the notebook and not from the argument. A longer memory is cut off, or does not fit
+    its mask. Take the length from `memory.shape[-2]`, or do not name it at all."""
     seen = memory[..., :7, :]
     return masked_attention(x @ w_query, seen @ w_key, seen @ w_value, mask)
 
@@ -111,10 +111,10 @@ def mask_left_out(x, memory, w_query, w_key, w_value, mask):
     return masked_attention(x @ w_query, memory @ w_key, memory @ w_value, np.ones_like(mask))
 
 
-@cross_attention.mistake("turns the memory mask round", reread="The memory mask")
+@cross_attention.mistake("transposes the memory mask", reread="The memory mask")
 def mask_transposed(x, memory, w_query, w_key, w_value, mask):
-    """The mask is transposed. Its rows are the queries, its columns the memory: (T, T_memory). Where both lengths agree
-    the transpose fits, and hides the wrong words."""
+    """The mask is transposed. Its rows are the queries, its columns the memory: (T, T_memory). Where both lengths
+    agree, the transpose fits, but it hides the wrong words."""
     return masked_attention(x @ w_query, memory @ w_key, memory @ w_value, turned(mask))
 
 
@@ -126,8 +126,8 @@ def mask_inverted(x, memory, w_query, w_key, w_value, mask):
 
 @cross_attention.mistake("masks after the softmax", reread="The memory mask")
 def mask_late(x, memory, w_query, w_key, w_value, mask):
-    """The weights are set to zero after the softmax, so the rows no longer add up to one. Mask the scores; chapter 3's
-    `masked_attention` does."""
+    """The weights are set to zero after the softmax, so the rows no longer add up to one. Mask the scores, as chapter
+    3's `masked_attention` does."""
     queries, keys = x @ w_query, memory @ w_key
     weights = softmax(queries @ turned(keys) / math.sqrt(keys.shape[-1])) * mask
     return weights.astype(x.dtype) @ (memory @ w_value), None
@@ -136,7 +136,7 @@ def mask_late(x, memory, w_query, w_key, w_value, mask):
 @cross_attention.mistake("overflows on large scores")
 def unstable(x, memory, w_query, w_key, w_value, mask):
     """Right for small scores, NaN for large ones, because your softmax does not subtract each row's maximum. Chapter
-    3's `masked_attention` does."""
+    3's `masked_attention` does so."""
     keys = memory @ w_key
     strengths = np.where(mask, np.exp(x @ w_query @ turned(keys) / math.sqrt(keys.shape[-1])), 0)
     total = strengths.sum(axis=-1, keepdims=True)
@@ -145,28 +145,28 @@ def unstable(x, memory, w_query, w_key, w_value, mask):
 
 @cross_attention.mistake("does not scale the scores")
 def not_scaled(x, memory, w_query, w_key, w_value, mask):
-    """The division by the root of d_key is missing. It is the same attention as ever, only its keys come from
+    """The division by the root of d_key is missing. Cross-attention is ordinary attention with keys and values from
     elsewhere."""
     return masked_attention(x @ w_query * math.sqrt(w_key.shape[-1]), memory @ w_key, memory @ w_value, mask)
 
 
 @cross_attention.mistake("multiplies by the root")
 def times_root(x, memory, w_query, w_key, w_value, mask):
-    """The scores are multiplied by the root of d_key. They are divided by it, or the softmax saturates: it is the same
-    attention as ever, only its keys come from elsewhere."""
+    """The scores are multiplied by the root of d_key. Divide by it instead; otherwise the softmax saturates.
+    Cross-attention is ordinary attention with keys and values from elsewhere."""
     return masked_attention(x @ w_query * w_key.shape[-1], memory @ w_key, memory @ w_value, mask)
 
 
 @cross_attention.mistake("divides by d_key, not its root")
 def by_whole_width(x, memory, w_query, w_key, w_value, mask):
-    """The scores are divided by d_key. Their spread is its *root*, so that is what they are divided by."""
+    """You divide the scores by d_key. Their spread grows like its *root*, so divide by the root."""
     return masked_attention(x @ w_query / math.sqrt(w_key.shape[-1]), memory @ w_key, memory @ w_value, mask)
 
 
 @cross_attention.mistake("scales by the width of x")
 def by_d_model(x, memory, w_query, w_key, w_value, mask):
     """The scores are divided by the root of d_model. They are sums of d_key products, so the width of the projected
-    keys counts. Where both are equal this does not show."""
+    keys counts. Where both widths are equal, this does not show."""
     scale = math.sqrt(w_key.shape[-1] / x.shape[-1])
     return masked_attention(x @ w_query * scale, memory @ w_key, memory @ w_value, mask)
 
@@ -180,8 +180,8 @@ def with_weights(weighted, x, memory, w_query, w_key, w_value, mask):
 
 @cross_attention.mistake("normalises over the queries", reread="A rectangle")
 def over_the_queries(x, memory, w_query, w_key, w_value, mask):
-    """The softmax runs along axis -2, so the queries share out each position of the memory. Each *query* shares itself
-    out over the memory: the rows add up to one, axis=-1."""
+    """The softmax runs along axis -2, so the queries compete for each position of the memory. Each *query* shares out
+    one unit of attention over the memory: the rows add up to one, axis=-1."""
     inputs = (x, memory, w_query, w_key, w_value, mask)
     return with_weights(lambda scores, mask: turned(masked_softmax(turned(scores), turned(mask))), *inputs)
 
@@ -195,7 +195,7 @@ def hidden_by_zero(x, memory, w_query, w_key, w_value, mask):
 
 @cross_attention.mistake("gives NaN for a query that sees nothing", reread="The memory mask")
 def nan_for_nothing(x, memory, w_query, w_key, w_value, mask):
-    """Minus infinity hides, and a row that is nothing else is 0/0. A query that may attend to nothing gets zeros, as in
+    """Minus infinity hides, but a row of nothing else gives 0/0. A query that may attend to nothing gets zeros, as in
     chapter 3's `masked_attention`."""
 
     def weighted(scores, mask):
@@ -207,8 +207,8 @@ def nan_for_nothing(x, memory, w_query, w_key, w_value, mask):
 
 @cross_attention.mistake("gives even weights to a query that sees nothing", reread="The memory mask")
 def even_for_nothing(x, memory, w_query, w_key, w_value, mask):
-    """A large negative number hides, as long as something is left to see. Where nothing is, all scores are alike, and
-    the query gets the mean of all values, padding and all. It should get zeros, as in chapter 3's
+    """A large negative number hides as long as the query sees something else. Where it sees nothing, all scores are
+    equal, and the query gets the mean of all values, including padding. It should get zeros, as in chapter 3's
     `masked_attention`."""
     inputs = (x, memory, w_query, w_key, w_value, mask)
     return with_weights(lambda scores, mask: softmax(np.where(mask, scores, -1e9)), *inputs)
@@ -217,8 +217,7 @@ def even_for_nothing(x, memory, w_query, w_key, w_value, mask):
 @cross_attention.mistake("applies the softmax twice")
 def weighed_twice(x, memory, w_query, w_key, w_value, mask):
     """The masked weights go through a softmax once more. A weight of 0 is a score of 0 there, and exp(0) = 1, so what
-    is hidden gets weight again, and all weights come out nearly even. One softmax is enough, that of the masked
-    scores."""
+    is hidden gets weight again, and all weights come out nearly even. Apply one softmax, to the masked scores."""
     return with_weights(softmax_of_the_weights, x, memory, w_query, w_key, w_value, mask)
 
 

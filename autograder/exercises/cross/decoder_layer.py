@@ -46,8 +46,8 @@ def _(draw):
 
 @decoder_layer.mistake("never uses the third norm")
 def first_norm_twice(*inputs, **named):
-    """norm_attention stands behind the feed-forward as well, and norm_feed_forward is never used. Fresh norms are all
-    alike, so a comparison with a fresh layer passes; after training it does not, and the third norm never learns."""
+    """You use norm_attention after the feed-forward as well, and never norm_feed_forward. Fresh norms are all alike, so
+    a comparison with a fresh layer passes. After training it does not, and the third norm never learns."""
     return layered(*inputs, **named, norms={"feed_forward": "attention"})
 
 
@@ -61,16 +61,16 @@ def norms_one_late(*inputs, **named):
 
 @decoder_layer.mistake("uses the first norm for the cross-attention too")
 def first_norm_for_cross(*inputs, **named):
-    """norm_attention stands behind both attentions, and norm_cross_attention is never used. Each sub-layer has a
-    norm of its own."""
+    """norm_attention is used after both attentions, and norm_cross_attention is never used. Each sub-layer has a norm
+    of its own."""
     return layered(*inputs, **named, norms={"cross_attention": "attention"})
 
 
 @decoder_layer.mistake("adds the memory, not the stream")
 def memory_added(x, memory, **named):
-    """Behind the cross-attention you add the memory to its output. The stream runs through the decoder: add the
-    sub-layer's output to what asked, which is the output of the first Add & Norm. The memory may have another
-    length."""
+    """After the cross-attention you add the memory to its output. The stream runs through the decoder: add the
+    sub-layer's output to the array that made the queries, the output of the first Add & Norm. The memory may have
+    another length."""
     streams = iter((None, memory, None))
 
     def add(x, update, *parts):
@@ -82,14 +82,14 @@ def memory_added(x, memory, **named):
 
 @decoder_layer.mistake("puts cross-attention before self-attention")
 def cross_first(*inputs, **named):
-    """You look at the source before you have looked at what is written. A query for the source needs to know what came
-    before, so self-attention is first. All shapes agree either way."""
+    """Your layer looks at the source before it has looked at what is written. A query for the source needs to know what
+    came before, so self-attention comes first. All shapes agree either way."""
     return layered(*inputs, **named, steps=(STEPS[1], STEPS[0], STEPS[2]))
 
 
-@decoder_layer.mistake("thinks before it asks the memory")
+@decoder_layer.mistake("puts the feed-forward before the cross-attention")
 def thinks_too_early(*inputs, **named):
-    """The feed-forward stands between the two attentions. It comes last, when all has been gathered."""
+    """The feed-forward is between the two attentions. It comes last, after both have gathered what they need."""
     return layered(*inputs, **named, steps=(STEPS[0], STEPS[2], STEPS[1]))
 
 
@@ -107,7 +107,7 @@ def layer_keys_from_x(*inputs, **named):
 
 @decoder_layer.mistake("takes the memory's values from x", reread="Who asks, and who answers")
 def layer_values_from_x(*inputs, **named):
-    """In the cross-attention the values come from the decoder, so it searches the source and hears itself. Keys and
+    """In the cross-attention the values come from the decoder, so it searches the source and reads itself. Keys and
     values are both made from the memory."""
     return layered(*inputs, **named, values="x")
 
@@ -120,26 +120,26 @@ def layer_without_memory_mask(x, memory, params, n_heads, self_mask=None, memory
 
 @decoder_layer.mistake("leaves out the causal mask")
 def layer_without_self_mask(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
-    """self_mask does not reach the self-attention, so the decoder sees the words it is to write."""
+    """self_mask does not reach the self-attention, so the decoder sees the words that it must predict."""
     return layered(x, memory, params, n_heads, None, memory_mask, rate, rng)
 
 
 @decoder_layer.mistake("exchanges the two masks", reread="The memory mask")
 def masks_exchanged(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
     """The causal mask hides parts of the source, and the padding mask lets the decoder see its future. One is (T, T),
-    the other (T, T_memory); only equal lengths let you exchange them."""
+    the other (T, T_memory); you can swap them only if the lengths are equal."""
     return layered(x, memory, params, n_heads, memory_mask, self_mask, rate, rng)
 
 
 @decoder_layer.mistake("uses one set of attention weights for both attentions")
 def attention_shared(x, memory, params, n_heads, *rest, **named):
-    """The cross-attention uses the self-attention's weights. They are two layers, with two sets of parameters."""
+    """The cross-attention uses the self-attention's weights. These are two layers, each with its own parameters."""
     return layered(x, memory, params | {"cross_attention": params["attention"]}, n_heads, *rest, **named)
 
 
 @decoder_layer.mistake("leaves out the residual connections")
 def no_residuals(*inputs, **named):
-    """Only the updates are normalised, and the stream stops at every sub-layer."""
+    """You normalise the updates alone, so the stream stops at every sub-layer. Add each update to the stream first."""
 
     def norm_only(x, update, params, rate, rng):
         return layer_norm(dropout(update, rate, rng)[0], **params)
@@ -149,18 +149,18 @@ def no_residuals(*inputs, **named):
 
 @decoder_layer.mistake("does not drop")
 def layer_without_dropout(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
-    """`rate` and `rng` do not reach the three sums, so nothing is ever forgotten."""
+    """`rate` and `rng` do not reach the three sums, so nothing is ever dropped."""
     return layered(x, memory, params, n_heads, self_mask, memory_mask)
 
 
 @decoder_layer.mistake("uses the second norm twice, and the third never")
 def second_norm_twice(*inputs, **named):
     """The third sum goes through norm_cross_attention, and norm_feed_forward is never used. Fresh norms are all alike,
-    so it shows only after training. Each sub-layer has a norm of its own."""
+    so the mistake shows only after training. Each sub-layer has a norm of its own."""
     return layered(*inputs, **named, norms={"feed_forward": "cross_attention"})
 
 
-@decoder_layer.mistake("asks the memory with the self-attention's output, before Add & Norm")
+@decoder_layer.mistake("makes the queries from the self-attention's output, before Add & Norm")
 def asks_with_the_update(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
     """The queries of the cross-attention are made from what the self-attention returned, not yet added to the stream
     and not yet normalised. The stream *after* the first Add & Norm asks."""
@@ -173,7 +173,7 @@ def asks_with_the_update(x, memory, params, n_heads, self_mask=None, memory_mask
 
 @decoder_layer.mistake("lets the memory ask", reread="Who asks, and who answers")
 def layer_memory_asks(*inputs, **named):
-    """In the cross-attention the memory asks, and the decoder answers: it runs only where both are equally long. The
+    """In the cross-attention the memory asks, and the decoder answers. This runs only where both are equally long. The
     decoder asks; keys and values are both made from the memory."""
 
     def asked(query, key, value, *rest):
@@ -190,8 +190,8 @@ def no_thinking(*inputs, **named):
 
 @decoder_layer.mistake("leaves out the norms")
 def no_norms(*inputs, **named):
-    """The three updates are added, and nothing is normalised: the stream grows from layer to layer. Each sum has its
-    norm behind it."""
+    """The three updates are added, and nothing is normalised: the stream grows from layer to layer. A norm follows each
+    sum."""
 
     def sum_only(x, update, params, rate, rng):
         return x + dropout(update, rate, rng)[0], None
@@ -202,14 +202,14 @@ def no_norms(*inputs, **named):
 @decoder_layer.mistake("normalises the updates, not the sums")
 def norms_of_updates(*inputs, **named):
     """Each sub-layer's output is normalised, and then added: x + norm(f(x)). The paper's layer is norm(x + f(x)), the
-    norm behind the sum."""
+    norm after the sum."""
     return layered(*inputs, **named, add=norm_of_update)
 
 
 @decoder_layer.mistake("puts the norms before the sub-layers")
 def pre_norm(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
-    """This is a pre-norm layer, x + sublayer(norm(x)). It is a good layer, and not the paper's: here the norm comes
-    after the sum, and the weights of one do not fit the other."""
+    """This is a pre-norm layer, x + sublayer(norm(x)). It is a good layer, but not the paper's. There the norm comes
+    after the sum, and the weights of one layer do not fit the other."""
 
     for name, mask in (("attention", self_mask), ("cross_attention", memory_mask), ("feed_forward", None)):
         normed, _ = layer_norm(x, **params[f"norm_{name}"])
@@ -224,8 +224,8 @@ def pre_norm(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=
 
 @decoder_layer.mistake("does not drop the feed-forward's output")
 def dropout_twice(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
-    """Dropout stands behind the two attentions, and the feed-forward's output is added whole. Each of the three
-    sub-layers' outputs is dropped."""
+    """Dropout is applied after the two attentions, and the feed-forward's output is added whole. Dropout applies to the
+    outputs of all three sub-layers."""
 
     def whole_at_the_end(x, update, norm, rate, rng):
         return add_norm(x, update, norm, rate, None if norm is params["norm_feed_forward"] else rng)
@@ -290,7 +290,7 @@ def self_mask_over_memory(x, memory, params, n_heads, self_mask=None, memory_mas
 
 @decoder_layer.mistake("scales what dropout keeps twice")
 def dropout_scaled_twice(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
-    """What dropout keeps is divided by 1 - rate twice. `add_norm` drops and scales already: hand it the sub-layer's
+    """You divide what dropout keeps by 1 - rate twice. `add_norm` already drops and scales: give it the sub-layer's
     output as it is."""
 
     def scaled_before(x, update, norm, rate, rng):
@@ -321,7 +321,7 @@ def asked_with(stream, fed_with):
     return layer
 
 
-@decoder_layer.mistake("asks the memory with the layer's input", reread="Who asks, and who answers")
+@decoder_layer.mistake("makes the queries from the layer's input", reread="Who asks, and who answers")
 def asks_with_x(*inputs, **named):
     """The queries of the cross-attention are made from the layer's input `x`, so what the self-attention found does not
     decide what is searched in the memory. Make them from the stream after the first Add & Norm."""

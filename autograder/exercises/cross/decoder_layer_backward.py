@@ -81,7 +81,7 @@ def gradients(
 
 @decoder_layer_backward.mistake("memory gradient through the values only", reread="Two gradients come back")
 def layer_values_only(grad_output, cache):
-    """The memory's gradient lacks what comes back through the keys. The encoder would learn what to say and never
+    """The memory's gradient lacks what comes back through the keys. The encoder would learn what to hand over, but not
     how to be found."""
     return gradients(grad_output, cache, keys=0)
 
@@ -94,54 +94,56 @@ def layer_keys_only(grad_output, cache):
 
 @decoder_layer_backward.mistake("swaps the roles of x and the memory")
 def layer_roles_swapped(grad_output, cache):
-    """The gradients of x and of the memory stand in each other's place. Only equal lengths hide it."""
+    """The gradients of x and of the memory are swapped. Only equal lengths hide this mistake."""
     grad_x, grad_memory, grad_params = gradients(grad_output, cache)
     return grad_memory, grad_x, grad_params
 
 
 @decoder_layer_backward.mistake("loses the queries' path through the cross-attention")
 def queries_lost(grad_output, cache):
-    """At the cross-attention only the straight path goes on towards x. The stream was also the *query* there, so its
-    gradient is added."""
+    """At the cross-attention only the residual path goes on towards x. The stream was also the *query* there, so add
+    the query's gradient."""
     return gradients(grad_output, cache, asked=0)
 
 
-@decoder_layer_backward.mistake("loses the straight path past the cross-attention")
+@decoder_layer_backward.mistake("loses the residual path past the cross-attention")
 def not_past_the_cross(grad_output, cache):
-    """At the cross-attention only the queries' gradient goes on. The stream went past it as well."""
+    """At the cross-attention only the queries' gradient goes on. The stream also went past the cross-attention, so add
+    the gradient of that path."""
     return gradients(grad_output, cache, past_2=0)
 
 
-@decoder_layer_backward.mistake("loses the straight path past the feed-forward")
+@decoder_layer_backward.mistake("loses the residual path past the feed-forward")
 def not_past_the_thinking(grad_output, cache):
-    """Below the feed-forward only what came through it goes on. The stream went past it as well."""
+    """Below the feed-forward only the gradient that came through it goes on. The stream also went past the
+    feed-forward, so add the gradient of that path."""
     return gradients(grad_output, cache, past_3=0)
 
 
 @decoder_layer_backward.mistake("loses the path through the feed-forward")
 def not_through_the_thinking(grad_output, cache):
-    """What the feed-forward sends back to its input is not added."""
+    """You do not add the gradient that comes back through the feed-forward to its input."""
     return gradients(grad_output, cache, thought=0)
 
 
-@decoder_layer_backward.mistake("loses the straight path past the self-attention")
+@decoder_layer_backward.mistake("loses the residual path past the self-attention")
 def not_past_the_attention(grad_output, cache):
-    """grad_x lacks what came past the self-attention. All parameters are right, so this layer learns, and the one below
-    does not."""
+    """grad_x lacks what came past the self-attention. The gradients of all parameters are right, so this layer learns,
+    but the layers below do not."""
     return gradients(grad_output, cache, past_1=0)
 
 
 @decoder_layer_backward.mistake("keeps the queries' gradient alone")
 def own_queries_only(grad_output, cache):
-    """In the *self*-attention x has three roles, and all three gradients belong to it. Only in the cross-attention
-    is it the query alone."""
+    """In the *self*-attention x has three roles, and all three gradients belong to it. Only in the cross-attention is
+    the stream the query alone."""
     return gradients(grad_output, cache, k=0, v=0)
 
 
 @decoder_layer_backward.mistake("gives the first norm the third norm's gradient")
 def norms_confused(grad_output, cache):
-    """The gradients of norm_attention and norm_feed_forward stand under each other's names. Walking backwards, the
-    first norm you meet is the feed-forward's."""
+    """The gradients of norm_attention and norm_feed_forward are swapped. On the way back, the feed-forward's norm comes
+    first."""
     grad_x, grad_memory, grads = gradients(grad_output, cache)
     other = {"norm_attention": grads["norm_feed_forward"], "norm_feed_forward": grads["norm_attention"]}
     return grad_x, grad_memory, grads | other
@@ -177,14 +179,14 @@ def layer_memory_averaged(grad_output, cache):
 @decoder_layer_backward.mistake("goes round the norms")
 def past_the_norms(grad_output, cache):
     """Along the residual connections the gradient passes as it came. That is so in a pre-norm layer; in post-norm a
-    norm stands behind each sum, and *both* paths go through it."""
+    norm follows each sum, and *both* paths go through it."""
     return gradients(grad_output, cache, add_norm_back=round_the_norm)
 
 
 @decoder_layer_backward.mistake("forgets dropout in the backward pass")
 def without_dropout_back(grad_output, cache):
-    """The sub-layers get gradients where their outputs were forgotten. Dropout multiplies by the same factors in both
-    passes. Without dropout this does not show."""
+    """The sub-layers get gradients where dropout has zeroed their outputs. Dropout multiplies by the same factors in
+    both passes. Without dropout this does not show."""
     return gradients(grad_output, cache, add_norm_back=dropout_forgotten)
 
 

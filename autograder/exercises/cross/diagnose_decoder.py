@@ -118,7 +118,7 @@ def weights_alone(inputs, weights, output):
 
 @diagnose_decoder.mistake("looks at the output alone")
 def output_alone(inputs, weights, output):
-    """You name the output where the weights are wrong already. The output is made from the weights, so a wrong weight
+    """You name the output where the weights are already wrong. The output is made from the weights, so a wrong weight
     shows first."""
     bug, first = reference.diagnose_decoder(inputs, weights, output)
     return bug, first and ("output", first[1])
@@ -185,7 +185,7 @@ def queries_unseen(inputs, weights, output):
 
 @diagnose_decoder.mistake("does not look at the values where the weights are wrong")
 def values_unseen(inputs, weights, output):
-    """Two bugs have the same weights: both exchange queries and keys, and one of them makes the values from the target,
+    """Two bugs have the same weights: both swap queries and keys, and one of them makes the values from the target,
     too. The weights cannot distinguish them, so compare the output as well."""
     diagnosis = reference.diagnose_decoder(inputs, weights, output)
     return renamed(diagnosis, ["memory and target exchanged"], to="queries and keys exchanged")
@@ -202,14 +202,14 @@ def padding_as_no_mask(inputs, weights, output):
 @diagnose_decoder.mistake("looks for weight on padding alone")
 def too_much_alone(inputs, weights, output):
     """You look for weight where none should be. A causal mask over the memory does the opposite: it hides words of the
-    source that each position should see."""
+    source that every position should see."""
     return overlooked(reference.diagnose_decoder(inputs, weights, output), ["causal mask as well"])
 
 
 @diagnose_decoder.mistake("takes each wrong sum for a wrong residual")
 def any_residual(inputs, weights, output):
     """You name the residual wherever weights and values are right and the output is not. The stream can also be missing
-    from the sum, or be added behind the norm. Compute each of the three outputs and compare."""
+    from the sum, or be added after the norm. Compute each of the three outputs and compare."""
     diagnosis = reference.diagnose_decoder(inputs, weights, output)
     return renamed(diagnosis, ["no residual", "norm before the sum"], to="residual from x")
 

@@ -75,8 +75,8 @@ def any_noun(kinds, length):
 
 @finds_subject.mistake("takes the first noun that agrees")
 def first_noun(kinds, length):
-    """Of several nouns that agree, your verbs find the first one. The score should grow with the position of the key,
-    and yours falls."""
+    """Of several nouns that agree, your verbs find the first one. The score should rise with the position of the key,
+    but yours falls."""
     w_query, w_key, w_value = reference.finds_subject(kinds, length)
     w_key[len(kinds) :, 2] *= -1
     return w_query, w_key, w_value
@@ -102,7 +102,7 @@ def bonus_too_small(kinds, length):
 
 @finds_subject.mistake("finds the verb itself")
 def itself(kinds, length):
-    """Your verbs find themselves. A verb stands later than its subject, so it wins if its own key fits as well as that
+    """Your verbs find themselves. A verb comes later than its subject, so it wins if its own key fits as well as that
     of the subject. Only the keys of nouns that agree should fit."""
     w_query, w_key, w_value = reference.finds_subject(kinds, length)
     for column, verb in enumerate((3, 4)):
@@ -120,15 +120,16 @@ def numbers_exchanged(kinds, length):
 
 @finds_subject.mistake("finds the subject softly")
 def softly(kinds, length):
-    """The subject gets the largest weight, but a noun just before it gets much as well. One position later should add
-    about 10 to the score, and attention divides the score by the square root of d_key. Make the queries stronger."""
+    """The subject gets the largest weight, but a noun just before it also gets much of the weight. One position later
+    should add about 10 to the score, and attention divides the score by the square root of d_key. Make the queries
+    stronger."""
     w_query, w_key, w_value = reference.finds_subject(kinds, length)
     return w_query / 10, w_key, w_value
 
 
 @finds_subject.mistake("hands over the position, not the word")
 def position_handed_over(kinds, length):
-    """Your verbs find their subjects, but the value tells the position and not the word. In w_value, the rows of the
+    """Your verbs find their subjects, but the value contains the position and not the word. In w_value, the rows of the
     words should be the identity and the rows of the positions zero."""
     w_query, w_key, _ = reference.finds_subject(kinds, length)
     return w_query, w_key, np.vstack([np.zeros((len(kinds), len(kinds))), np.eye(length, len(kinds))])

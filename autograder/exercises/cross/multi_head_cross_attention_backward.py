@@ -50,19 +50,21 @@ def gradients(grad_output, cache, keys=1, values=1, heads_back=multi_head_attent
     "memory gradient through the values only", reread="Two gradients come back"
 )
 def heads_values_only(grad_output, cache):
-    """The memory was the keys and the values; you return what comes back through the values. Add both."""
+    """Keys and values both came from the memory. You return only the gradient that comes back through the values: add
+    both."""
     return gradients(grad_output, cache, keys=0)
 
 
 @multi_head_cross_attention_backward.mistake("memory gradient through the keys only", reread="Two gradients come back")
 def heads_keys_only(grad_output, cache):
-    """The memory was the keys and the values; you return what comes back through the keys. Add both."""
+    """Keys and values both came from the memory. You return only the gradient that comes back through the keys: add
+    both."""
     return gradients(grad_output, cache, values=0)
 
 
 @multi_head_cross_attention_backward.mistake("swaps the roles of x and the memory", reread="Two gradients come back")
 def heads_roles_swapped(grad_output, cache):
-    """The gradients of x and of the memory stand in each other's place. The queries' gradient belongs to x."""
+    """The gradients of x and of the memory are swapped. The queries' gradient belongs to x."""
     grad_x, grad_memory, grad_params = gradients(grad_output, cache)
     return grad_memory, grad_x, grad_params
 

@@ -28,28 +28,28 @@ def _(draw):
 @causal_mask.mistake("allows the future, not the past")
 def wrong_triangle(length):
     """This is the upper triangle: each position sees itself and what comes *after* it. Row i belongs to the query at
-    position i, and its columns up to i are the past, so the True entries stand on and below the diagonal."""
+    position i, and its columns up to i are the past, so the True entries are on and below the diagonal."""
     return np.tri(length, dtype=bool).T
 
 
 @causal_mask.mistake("forbids a position to see itself")
 def without_the_diagonal(length):
     """The diagonal is False, so no position sees itself, and the first sees nothing at all. The decoder's input is
-    shifted right by one: what stands at position i is the token *before* the one to be predicted, so it may be seen."""
+    shifted right by one: at position i is the token *before* the one to be predicted, so it may be seen."""
     return np.tri(length, k=-1, dtype=bool)
 
 
 @causal_mask.mistake("looks one position ahead")
 def one_too_many(length):
-    """The boundary is one diagonal too high: each position sees the next one too, and that is the very token it is to
+    """The boundary is one diagonal too high: each position sees the next one, too, which is the very token that it must
     predict."""
     return np.tri(length, k=1, dtype=bool)
 
 
 @causal_mask.mistake("reads True as hidden", reread="Two conventions, opposite to each other")
 def inverted_causal(length):
-    """Your True marks what is *forbidden*: that is how PyTorch's `nn.MultiheadAttention` reads a mask. In this book,
-    as in `scaled_dot_product_attention`, True means 'may attend'."""
+    """Your True marks what is *forbidden*, as in PyTorch's `nn.MultiheadAttention`. In this book, as in
+    `scaled_dot_product_attention`, True means 'may attend'."""
     return ~np.tri(length, dtype=bool)
 
 
@@ -60,30 +60,30 @@ def additive_causal(length):
     return np.where(np.tri(length, dtype=bool), 0.0, -np.inf)
 
 
-@causal_mask.mistake("holds ones and zeros", reread="Two conventions, opposite to each other")
+@causal_mask.mistake("contains ones and zeros", reread="Two conventions, opposite to each other")
 def ones_and_zeros(length):
-    """The mask is made of numbers. Then `~mask` does not mean 'not' (~1 is -2 for integers, an
-    error for floats), and indexing with it picks rows instead of filtering. Say dtype=bool."""
+    """The mask is made of numbers. Then `~mask` does not mean 'not' (~1 is -2 for integers, an error for floats), and
+    indexing with the mask picks rows instead of filtering. Use dtype=bool."""
     return np.tri(length)
 
 
-@causal_mask.mistake("holds whole numbers", reread="Two conventions, opposite to each other")
+@causal_mask.mistake("contains whole numbers", reread="Two conventions, opposite to each other")
 def whole_numbers(length):
-    """The mask is made of the integers 1 and 0. Then `~mask` does not mean 'not' (~1 is -2), and
-    indexing with it picks rows 1 and 0 instead of filtering. Say dtype=bool."""
+    """The mask is made of the integers 1 and 0. Then `~mask` does not mean 'not' (~1 is -2), and indexing with the mask
+    picks rows 1 and 0 instead of filtering. Use dtype=bool."""
     return np.tri(length, dtype=np.int64)
 
 
 @causal_mask.mistake("puts an axis for the batch in front")
 def axis_in_front(length):
-    """The triangle is right, in shape (1, T, T). It is the same for every sentence and lines up from the right, so the
-    axis in front is not needed: (T, T)."""
+    """The triangle is right, but its shape is (1, T, T). It is the same for every sentence, and NumPy aligns shapes
+    from the right, so it needs no axis in front: (T, T)."""
     return np.tri(length, dtype=bool)[None]
 
 
 @causal_mask.mistake("allows everything")
 def all_allowed(length):
-    """Every entry is True, so each position sees the whole sentence, the future too."""
+    """Every entry is True, so each position sees the whole sentence, including the future."""
     return np.ones((length, length), dtype=bool)
 
 

@@ -63,8 +63,8 @@ def _(draw):
 
 @diagnose_masks.mistake("looks above the diagonal alone")
 def future_alone(weights, tokens, pad):
-    """You look for weights on later positions alone. Padding that is not masked stands below the diagonal too, in the
-    rows of padding, and a word that is hidden by mistake has no weight anywhere."""
+    """You look for weights on later positions alone. Padding that is not masked gets weight below the diagonal, too, in
+    the rows of padding, and a word that is hidden by mistake has no weight anywhere."""
     hidden = "no padding mask", "queries masked, not keys", "padding of another sentence", "own position hidden"
     return overlooked(reference.diagnose_masks(weights, tokens, pad), hidden)
 
@@ -80,8 +80,8 @@ def too_much_alone(weights, tokens, pad):
 
 @diagnose_masks.mistake("does not add up the rows")
 def sums_ignored(weights, tokens, pad):
-    """You miss a mask that comes after the softmax. Its zeros stand in the right places, but the rest of a row does
-    not add up to one, because the softmax had given weight to the hidden keys."""
+    """You miss a mask that comes after the softmax. Its zeros are in the right places, but the rest of a row does not
+    add up to one, because the softmax had given weight to the hidden keys."""
     return overlooked(reference.diagnose_masks(weights, tokens, pad), ["mask after the softmax"])
 
 
@@ -124,15 +124,15 @@ def row_for_nothing(weights, tokens, pad):
 
 @diagnose_masks.mistake("takes a transposed mask for a missing one")
 def transposed_as_missing(weights, tokens, pad):
-    """You name a missing causal mask wherever a position attends to a later one. A transposed mask shows the future
+    """You name a missing causal mask wherever a position attends to a later one. A transposed mask shows the future,
     too, but it hides the past: below the diagonal all its weights are zero."""
     return renamed(reference.diagnose_masks(weights, tokens, pad), ["causal mask transposed"], to="no causal mask")
 
 
 @diagnose_masks.mistake("takes masked queries for a hidden position")
 def queries_as_own(weights, tokens, pad):
-    """Both bugs give rows of zeros. A mask that hides the own position leaves the first row of each sentence empty.
-    Masked queries leave exactly the rows of padding empty."""
+    """Both bugs give rows of zeros. A mask that hides each position from itself leaves the first row of each sentence
+    empty. Masked queries leave exactly the rows of padding empty."""
     return renamed(
         reference.diagnose_masks(weights, tokens, pad), ["queries masked, not keys"], to="own position hidden"
     )
@@ -140,8 +140,8 @@ def queries_as_own(weights, tokens, pad):
 
 @diagnose_masks.mistake("takes the padding of another sentence for no padding mask")
 def another_as_none(weights, tokens, pad):
-    """You name a missing padding mask because some padding has weight. In the same batch words of a sentence are
-    hidden, or padding of another sentence is: each sentence has the mask of the one before it."""
+    """You name a missing padding mask because some padding has weight. But in the same batch some words of a sentence
+    are hidden, or some of its padding: each sentence has the mask of the one before it."""
     return renamed(
         reference.diagnose_masks(weights, tokens, pad), ["padding of another sentence"], to="no padding mask"
     )

@@ -130,15 +130,15 @@ def searched(
 
 @leaks.mistake("begins with the second cut")
 def begins_late(decoder, sequences):
-    """The first cut stands after the second position, so position 1 is never replaced while position 0 is watched: a
-    decoder whose first output sees the second input gets away. Cut after every position, from 1 on."""
+    """Your first cut comes after the second position, so position 1 is never replaced while you watch position 0. You
+    miss a decoder whose first output sees the second input. Cut after every position, from 1 on."""
     return searched(decoder, sequences, cuts=lambda T: range(2, T))
 
 
 @leaks.mistake("ends one cut too early")
 def ends_early(decoder, sequences):
-    """The last cut is missing, the one after which only the last input is new: a decoder that peeks at it from the
-    last position but one gets away."""
+    """The last cut is missing, after which only the last input is new. You miss a decoder whose last output but one
+    sees this input."""
     return searched(decoder, sequences, cuts=lambda T: range(1, T - 1))
 
 
@@ -151,15 +151,15 @@ def last_input_only(decoder, sequences):
 
 @leaks.mistake("makes a single cut, in the middle")
 def one_cut_in_the_middle(decoder, sequences):
-    """One cut shows only what crosses it: a leak with both ends in the first half, or both in the second, is not
-    found. Cut after every position."""
+    """One cut shows only what crosses it. You miss a leak with both ends in the first half, or both in the second. Cut
+    after every position."""
     return searched(decoder, sequences, cuts=lambda T: range(T // 2, T // 2 + 1) if T > 1 else ())
 
 
 @leaks.mistake("tries the first two sequences only")
 def first_pair_only(decoder, sequences):
-    """Only the first sequence meets the second. A pair can convict a decoder, but not acquit it: a decoder may look at
-    large entries only, and both of these may have none. Try every sequence with every other one."""
+    """You compare only the first two sequences. A pair can convict a decoder, but not acquit it: a decoder may look at
+    large entries only, and both sequences may have none. Try every sequence with every other one."""
     return searched(decoder, sequences, pairs=[sequences[:2]])
 
 
@@ -172,22 +172,23 @@ def past_of_the_first(decoder, sequences):
 
 @leaks.mistake("tries each pair one way round only")
 def each_pair_once(decoder, sequences):
-    """Each pair is tried once, with the past of the earlier sequence. The other way round it is another test: a decoder
+    """Each pair is tried once, with the past of the earlier sequence. The other way round is another test: a decoder
     may look ahead only after a certain past, and the later sequence may have it. Let each sequence give the past."""
     return searched(decoder, sequences, pairs=combinations(sequences, 2))
 
 
 @leaks.mistake("replaces the future by zeros")
 def zeros_for_the_future(decoder, sequences):
-    """What comes after the cut becomes zero. For some decoders zero is as good as the input that stood there: one that
-    hears only large entries, or only opposite signs. Take what comes after the cut from another sequence."""
+    """What comes after the cut becomes zero. Some decoders react to zero as to the input that was there, for example
+    one that reacts only to large entries or only to opposite signs. Take what comes after the cut from another
+    sequence."""
     return searched(decoder, sequences, pairs=[(x, np.zeros_like(x)) for x in sequences])
 
 
 @leaks.mistake("watches the first output only")
 def first_output_only(decoder, sequences):
     """Only the output at position 0 is compared, and a leak at any other position is not found. At the cut t, compare
-    all outputs before t. (It comes to the same if the loop returns in its first round, whatever it finds there.)"""
+    all outputs before t. (A loop that returns in its first round, whatever it finds there, has the same effect.)"""
     return searched(decoder, sequences, compared=lambda t: slice(0, 1))
 
 
@@ -201,8 +202,8 @@ def whole_outputs(decoder, sequences):
 
 @leaks.mistake("compares the first output after the cut, too")
 def one_output_too_many(decoder, sequences):
-    """At the cut t, input t is new, and output t may depend on it: each position sees itself. You accuse every
-    decoder that does. Compare outputs 0 to t - 1, that is, [:t]."""
+    """At the cut t, input t is new, and output t may depend on it: each position sees itself. You accuse every decoder
+    in which it does. Compare outputs 0 to t - 1, that is, [:t]."""
     return searched(decoder, sequences, compared=lambda t: slice(0, t + 1))
 
 
@@ -222,24 +223,24 @@ def changes_nothing(decoder, sequences):
 
 @leaks.mistake("makes the new future from the old one")
 def future_moved(decoder, sequences):
-    """What comes after the cut is computed from what stood there, as x + 1 or -x, say. A decoder may look at the future
-    in a way that does not show such a change: at the phase of a wave of length 1, say. Take what comes after the cut
-    from another sequence."""
+    """You compute what comes after the cut from what was there, as x + 1 or -x, say. A decoder may look at the future
+    in a way that does not show such a change, for example at the phase of a wave of length 1. Take what comes after the
+    cut from another sequence."""
     return searched(decoder, sequences, pairs=[(x, x + 1) for x in sequences])
 
 
 @leaks.mistake("cuts the sequence off")
 def sequence_cut_off(decoder, sequences):
-    """The sequence ends at the cut, so that not only the future is another one, but the length too. A decoder may know
-    how long its sequence is: one that divides by it sees no later input, and you accuse it. Replace the future, keep
+    """The sequence ends at the cut, so not only the future changes, but also the length. A decoder may know how long
+    its sequence is: one that divides by the length sees no later input, but you accuse it. Replace the future, and keep
     the length."""
     return any(not fixed_tolerance(decoder(x[:t]), decoder(x)[:t]) for x in sequences for t in range(1, len(x)))
 
 
 @leaks.mistake("changes the past and watches the future")
 def past_and_future_swapped(decoder, sequences):
-    """The beginning is changed, and the outputs after it are compared: that shows whether the decoder has a *memory*,
-    which is what it is for. Keep the beginning, change the rest, and compare the beginning."""
+    """The beginning is changed, and the outputs after it are compared: that shows whether the decoder uses the *past*,
+    as it should. Keep the beginning, change the rest, and compare the beginning."""
     for x, other in product(sequences, repeat=2):
         output = decoder(x)
         changed = ((t, decoder(np.concatenate([other[:t], x[t:]]))) for t in range(1, len(x)))
@@ -248,29 +249,28 @@ def past_and_future_swapped(decoder, sequences):
     return False
 
 
-@leaks.mistake("says True when all is well")
+@leaks.mistake("says True when nothing leaks")
 def answer_inverted(decoder, sequences):
-    """The answers are the wrong way round: True is to mean that the decoder leaks."""
+    """Your answers are the wrong way round: True means that the decoder leaks."""
     return not reference.leaks(decoder, sequences)
 
 
-@leaks.mistake("says nothing when all is well")
+@leaks.mistake("returns nothing when nothing leaks")
 def nothing_when_tight(decoder, sequences):
-    """A leaky decoder is found, and for any other there is no answer: a function that ends without a `return` returns
-    None. Say so when the loops are over: `return False`."""
+    """You find a leaky decoder, but give no answer for any other: a function that ends without a `return` returns None.
+    Write `return False` after the loops."""
     return reference.leaks(decoder, sequences) or None
 
 
 @leaks.mistake("answers in numbers")
 def answers_in_numbers(decoder, sequences):
-    """The verdicts are right, as 1 and 0. The answer to a yes-or-no question is True or False, a bool: return those, or
-    `bool(...)` of the number."""
+    """The verdicts are right, but you return them as 1 and 0. Return True or False, or `bool(...)` of the number."""
     return int(reference.leaks(decoder, sequences))
 
 
 @leaks.mistake("accuses rounding")
 def bit_by_bit(decoder, sequences):
-    """Outputs are compared bit by bit. A sum in another order differs in its last digits, and a decoder in which the
+    """You compare outputs bit for bit. A sum in another order differs in its last digits, and a decoder in which the
     future cancels is accused of seeing it. Compare with a tolerance: `np.allclose`."""
     return searched(decoder, sequences, close=np.array_equal)
 
@@ -278,14 +278,15 @@ def bit_by_bit(decoder, sequences):
 @leaks.mistake("overlooks small leaks")
 def hard_of_hearing(decoder, sequences):
     """The tolerance is too generous: a leak of one part in ten thousand passes, and a network can learn to amplify it.
-    What rounding does in float64 is a thousand million times smaller: `rtol=0, atol=1e-6` will do."""
+    Rounding errors in float64 are a billion times smaller: `rtol=0, atol=1e-6` will do."""
     return searched(decoder, sequences, close=partial(np.allclose, rtol=1e-3, atol=1e-3))
 
 
 @leaks.mistake("overlooks small leaks in large outputs")
 def tolerance_that_grows(decoder, sequences):
     """The tolerance grows with the outputs: by default, `np.allclose` forgives a hundred-thousandth *of each output*,
-    so near 100 it forgives a thousandth. A leak does not grow with the numbers that hide it: `rtol=0, atol=1e-6`."""
+    so near 100 it forgives a thousandth. A leak does not grow with the outputs that hide it, so use `rtol=0,
+    atol=1e-6`."""
     return searched(decoder, sequences, close=np.allclose)
 
 

@@ -95,17 +95,17 @@ def mask_ignored(queries, keys, values, mask):
 
 @masked_attention.mistake("masks the weights, after the softmax", reread="Why before the softmax")
 def weights_masked_late(queries, keys, values, mask):
-    """The mask is multiplied on after the softmax. The hidden values drop out, but the rows no longer add up to one,
-    and the hidden scores still stand in every denominator: change the future, and the past's outputs change. Mask the
+    """You multiply by the mask after the softmax. The hidden values drop out, but the rows no longer add up to one, and
+    the hidden scores are still in every denominator: change the future, and the outputs of the past change. Mask the
     scores, before the softmax."""
     return through(after_the_softmax)(queries, keys, values, mask)
 
 
 @masked_attention.mistake("masks the output, in the shape of the values", reread="Why before the softmax")
 def output_masked(queries, keys, values, mask):
-    """A triangle of -inf is laid over the *output*, in the shape of the values. It hides no key from any query: it
-    makes most of the output infinite, the next layer NaN, and its first entry has still seen the future. A mask is
-    about pairs of a query and a key, so it belongs on the scores, (..., T_query, T_key)."""
+    """You add a triangle of -inf to the *output*, in the shape of the values. It hides no key from any query. It makes
+    most of the output infinite and the next layer NaN, and the first entry has still seen the future. A mask is about
+    pairs of a query and a key, so it belongs on the scores, (..., T_query, T_key)."""
     output, _ = mask_ignored(queries, keys, values, mask)
     T_query, d_value = output.shape[-2:]
     return np.where(np.tri(T_query, d_value, dtype=bool), output, -np.inf).astype(output.dtype), None
@@ -126,8 +126,8 @@ def scores_multiplied(queries, keys, values, mask):
 
 @masked_attention.mistake("averages everything for a query that sees nothing", reread="Rows that see nothing")
 def even_average_when_empty(queries, keys, values, mask):
-    """A query that may attend to nothing gets the plain average of all values, every one of them hidden from it: with a
-    finite 'minus infinity' all its scores are equal. Its output should be zero."""
+    """A query that may attend to nothing gets the plain average of all values, every one of them hidden: with a finite
+    'minus infinity' all its scores are equal. Its output should be zero."""
     return through(even_weights_when_empty)(queries, keys, values, mask)
 
 
@@ -158,8 +158,7 @@ def unscaled_masked(queries, keys, values, mask):
 
 @masked_attention.mistake("divides by d_key, not by its root")
 def divided_by_d_key(queries, keys, values, mask):
-    """The mask is right; the scores are divided by d_key, and should be divided by its *square root*: so the weights
-    are too even."""
+    """The mask is right; the scores are divided by d_key, not by its *square root*, so the weights are too even."""
     factor = 1 / math.sqrt(keys.shape[-1])
     return through(reference.masked_softmax, factor)(queries, keys, values, mask)
 
@@ -173,30 +172,30 @@ def scaled_up(queries, keys, values, mask):
 
 @masked_attention.mistake("scales by the number of keys")
 def scaled_by_T_key(queries, keys, values, mask):
-    """The mask is right; the scores are divided by the root of T_key, the number of keys. What adds up in a score is
-    d_key products: keys.shape[-1]."""
+    """The mask is right; the scores are divided by the root of T_key, the number of keys. A score is a sum of d_key
+    products: keys.shape[-1]."""
     factor = math.sqrt(keys.shape[-1] / keys.shape[-2])
     return through(reference.masked_softmax, factor)(queries, keys, values, mask)
 
 
 @masked_attention.mistake("scales by the width of the values")
 def scaled_by_d_value(queries, keys, values, mask):
-    """The mask is right; the scores are divided by the root of d_value. The values have no part in a score: what adds
-    up in it is d_key products."""
+    """The mask is right; the scores are divided by the root of d_value. A score is a sum of d_key products, and the
+    values have no part in it."""
     factor = math.sqrt(keys.shape[-1] / values.shape[-1])
     return through(reference.masked_softmax, factor)(queries, keys, values, mask)
 
 
 @masked_attention.mistake("averages the keys instead of the values")
 def keys_handed_over(queries, keys, values, mask):
-    """The right weights, on the wrong things: you average the keys. A key is what an entry is found by, its value is
-    what it hands over."""
+    """The right weights, on the wrong things: you average the keys. A query finds an entry by its key, and the entry
+    hands over its value."""
     return reference.masked_attention(queries, keys, keys, mask)[0], None
 
 
 @masked_attention.mistake("normalises over the queries")
 def queries_compete(queries, keys, values, mask):
-    """The mask is right, and the softmax runs down the columns: the queries compete for each key. Each query shares out
+    """The mask is right, but the softmax runs down the columns: the queries compete for each key. Each query shares out
     one unit among the keys that it sees: softmax along the last axis."""
     return through(masked_columns)(queries, keys, values, mask)
 
@@ -210,7 +209,7 @@ def overflows(queries, keys, values, mask):
 
 @masked_attention.mistake("adds the mask to the scores", reread="Two conventions, opposite to each other")
 def boolean_added(queries, keys, values, mask):
-    """True counts as 1 in a sum: an allowed score goes up by one, and a hidden one stays in the row. Only minus
+    """True counts as 1 in a sum: an allowed score goes up by one, but a hidden one stays in the row. Only minus
     infinity hides: use your `masked_softmax`."""
     return through(mask_added)(queries, keys, values, mask)
 
@@ -222,18 +221,18 @@ def zero_times_infinity_added(queries, keys, values, mask):
     return through(zero_times_infinity)(queries, keys, values, mask)
 
 
-@masked_attention.mistake("puts in a heads' axis of its own", reread="Which mask goes where")
+@masked_attention.mistake("adds an axis for the heads to the mask", reread="Which mask goes where")
 def own_head_axis(queries, keys, values, mask):
-    """An axis is put into the mask here, for the heads. But a mask arrives ready to broadcast: for (T_query, T_key) the
-    extra axis does no harm, but for a batch it turns sentences into heads. The code that makes the heads also makes
-    their axis."""
+    """You add an axis for the heads to the mask. But a mask arrives ready to broadcast: with (T_query, T_key) the extra
+    axis does no harm, but with a batch it turns sentences into heads. The code that makes the heads also makes their
+    axis."""
     return reference.masked_attention(queries, keys, values, mask[..., None, :, :])[0], None
 
 
 @masked_attention.mistake("applies the mask to the first head only", reread="Which mask goes where")
 def first_head_only(queries, keys, values, mask):
-    """Only the first matrix of the axis before the last two, the first head (or sentence), is masked; the others see
-    everything. Let the mask broadcast over all leading axes."""
+    """Only the first matrix of the axis before the last two, the first head (or sentence), is masked, and the others
+    see everything. Let the mask broadcast over all leading axes."""
     scores = scaled_scores(queries, keys)
     mask = np.broadcast_to(mask, scores.shape).copy()
     if mask.ndim > 2:
@@ -243,7 +242,7 @@ def first_head_only(queries, keys, values, mask):
 
 @masked_attention.mistake("needs a mask in the full shape of the scores", reread="From masked scores to weights")
 def indexed_attention(queries, keys, values, mask):
-    """The scores are indexed with the mask, so it must have their very shape; a mask for all sentences, or one row
+    """The scores are indexed with the mask, so it must have exactly their shape. A mask for all sentences, or one row
     for all queries, is an error. `np.where` broadcasts."""
     return through(full_shape_only)(queries, keys, values, mask)
 
@@ -258,14 +257,14 @@ def widths_stretched(queries, keys, values, mask):
 
 @masked_attention.mistake("promotes float32 to float64", reread="From masked scores to weights")
 def promoted_attention(queries, keys, values, mask):
-    """float32 came back as float64: `np.where(mask, 0, -np.inf)` is an array of float64, and promotes the scores that
-    it is added to."""
+    """float32 came back as float64: `np.where(mask, 0, -np.inf)` is an array of float64, and promotes the scores to
+    which you add it."""
     return through(promoted_softmax)(queries, keys, values, mask)
 
 
 @masked_attention.mistake("exchanges the first two axes of the keys")
 def front_axes_exchanged(queries, keys, values, mask):
-    """The first two axes of the keys are exchanged, as `keys.swapaxes(0, 1)` does. For one sentence that is the
+    """The first two axes of the keys are swapped, as `keys.swapaxes(0, 1)` does. For one sentence that is the
     transpose; with a batch, it mixes the batch with the words. Count from the end: `keys.swapaxes(-1, -2)`."""
     scores = queries @ keys.swapaxes(0, 1) / math.sqrt(keys.shape[-1])
     return reference.masked_softmax(scores, mask) @ values, None
@@ -273,16 +272,15 @@ def front_axes_exchanged(queries, keys, values, mask):
 
 @masked_attention.mistake("exchanges keys and values")
 def keys_for_values(queries, keys, values, mask):
-    """The queries are compared with the values, and the keys are averaged. It is the other way round: a key is what an
-    entry is found by, its value is what it hands over. If d_value = d_key, only the numbers are wrong."""
+    """The queries are compared with the values, and the keys are averaged. It is the other way round: a query finds an
+    entry by its key, and the entry hands over its value. If d_value = d_key, only the numbers are wrong."""
     return reference.masked_attention(queries, values, keys, mask)
 
 
 @masked_attention.mistake("applies the softmax twice", reread="From masked scores to weights")
 def weighed_twice(queries, keys, values, mask):
     """The masked weights go through a softmax once more. A weight of 0 is a score of 0 there, and exp(0) = 1, so what
-    is hidden gets weight again, and all weights come out nearly even. One softmax is enough, that of the masked
-    scores."""
+    is hidden gets weight again, and all weights come out nearly even. Apply one softmax, to the masked scores."""
     return through(softmax_of_the_weights)(queries, keys, values, mask)
 
 

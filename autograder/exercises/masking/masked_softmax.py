@@ -76,9 +76,9 @@ def filled(scores, mask, value):
 
 @masked_softmax.mistake("masks after the softmax", reread="Why before the softmax")
 def after_the_softmax(scores, mask):
-    """The softmax sees every score, and the hidden weights are set to zero afterwards. So the rows no longer add up
-    to one, and what was hidden still decides by how much: it stands in the denominator of every weight. Mask the
-    scores, before the softmax."""
+    """The softmax sees every score, and the hidden weights are set to zero afterwards. So the rows no longer add up to
+    one, and the hidden scores still matter: they are in the denominator of every weight. Mask the scores, before the
+    softmax."""
     return softmax(scores) * mask
 
 
@@ -98,15 +98,15 @@ def scores_times_mask(scores, mask):
 
 @masked_softmax.mistake("adds the mask to the scores", reread="Two conventions, opposite to each other")
 def mask_added(scores, mask):
-    """True counts as 1 in a sum: what is allowed gets one more point, and what is hidden stays in the row. A mask that
-    is *added* holds 0 and minus infinity; a boolean one chooses, with `np.where`."""
+    """True counts as 1 in a sum: every allowed score rises by one, and the hidden scores stay in the row. An *additive*
+    mask holds 0 and minus infinity. With a boolean mask, choose by `np.where`."""
     return softmax(scores + mask.astype(scores.dtype))
 
 
 @masked_softmax.mistake("the mask has no effect", reread="Finite substitutes for infinity")
 def tiny_penalty(scores, mask):
-    """The weights are those without a mask. Either it is not used at all, or it hides with -1e-20: that is not a very
-    negative number, it is next to zero, and added to a score it changes nothing. Minus infinity is `-np.inf`."""
+    """The weights are those without a mask. Either you do not use it at all, or it hides with -1e-20. That number is
+    not very negative but almost zero, and adding it to a score changes nothing. Minus infinity is `-np.inf`."""
     return softmax(scores + np.where(mask, 0, -1e-20).astype(scores.dtype))
 
 
@@ -121,22 +121,22 @@ def polarity_inverted(scores, mask):
 
 @masked_softmax.mistake("hides with plus infinity", reread="Why before the softmax")
 def hidden_by_plus_infinity(scores, mask):
-    """What is hidden gets the largest score there is, where it should get the lowest: exp of plus infinity towers over
-    everything, and infinity less infinity is NaN. exp of *minus* infinity is 0: `-np.inf`."""
+    """What is hidden gets the largest possible score, where it should get the lowest: exp of plus infinity is infinite,
+    and infinity minus infinity is NaN. exp of *minus* infinity is 0: `-np.inf`."""
     return filled(scores, mask, np.inf)
 
 
 @masked_softmax.mistake("multiplies zero by infinity", reread="Finite substitutes for infinity")
 def zero_times_infinity(scores, mask):
-    """The penalty is a product, something that is 0 where a key is allowed, times minus infinity; and 0 times infinity
-    is NaN, not 0. So all that is allowed is NaN, even where nothing is hidden. Choose, instead of multiplying:
-    `np.where`."""
+    """Your penalty is a product of minus infinity and something that is 0 where a key is allowed, and 0 times infinity
+    is NaN, not 0. So every allowed score is NaN, even where nothing is hidden. Choose with `np.where` instead of
+    multiplying."""
     return softmax(scores + (~mask).astype(scores.dtype) * scores.dtype.type(-np.inf))
 
 
 @masked_softmax.mistake("normalises over the queries")
 def masked_columns(scores, mask):
-    """The mask is right, and the weights add up to one down each column: the softmax runs along the queries. Each query
+    """The mask is right, but the weights add up to one down each column: the softmax runs along the queries. Each query
     shares out one unit among the keys that it sees: the last axis, -1."""
     axis = max(-2, -scores.ndim)
     hidden = np.where(mask, scores, -np.inf).astype(scores.dtype)
@@ -147,7 +147,7 @@ def masked_columns(scores, mask):
 @masked_softmax.mistake("gives even weights to a row that sees nothing", reread="Rows that see nothing")
 def even_weights_when_empty(scores, mask):
     """Hidden scores all become the same very negative *finite* number: it replaces them, or it is added and is so large
-    that it swallows them. In a row where everything is hidden, softmax then sees no differences: it hands out even
+    that it swallows them. In a row where everything is hidden, all scores are then equal, so softmax gives even
     weights, all of them to entries that must not be seen. (In float16, -1e9 is minus infinity, and the row is NaN.)
     Such a row should be zero."""
     return filled(scores, mask, -1e9)
@@ -177,8 +177,8 @@ def lowest_number_added(scores, mask):
 )
 def unmasked_when_empty(scores, mask, *, number):
     """A finite penalty such as {number} is *added* to the hidden scores. In a row where everything is hidden, all
-    scores go down together, and softmax does not see a shift: the weights are those without a mask. (Also, a hidden
-    score that is large enough climbs over the penalty.)"""
+    scores go down together, and softmax ignores a shift: the weights are those without a mask. (Also, a hidden score
+    that is large enough exceeds the penalty.)"""
     return softmax(scores + np.where(mask, 0, number))
 
 
@@ -192,18 +192,18 @@ def nan_when_empty(scores, mask):
 @masked_softmax.mistake("hides with a number that scores can fall below", reread="Finite substitutes for infinity")
 def not_low_enough(scores, mask):
     """Hidden scores become -10000, say, and the weights are set to zero afterwards. That is right as long as every
-    score is larger. In a row of scores far below it the hidden ones tower: they take all the weight, and then lose it.
-    No score is below minus infinity, `-np.inf`."""
+    score is larger. In a row of scores far below that number, the hidden ones are the largest: they take all the
+    weight, and then lose it. No score is below minus infinity, `-np.inf`."""
     return filled(scores, mask, -1e4) * mask
 
 
 @masked_softmax.mistake(
-    "hides with a finite number, and knows rows that see nothing", reread="Finite substitutes for infinity"
+    "hides with a finite number, but handles rows that see nothing", reread="Finite substitutes for infinity"
 )
 def finite_beside_a_rule(scores, mask):
-    """A row that sees nothing has its own rule; in all others, hidden scores become -1e9, say. That is right as long
-    as every score is larger. In a row of scores below it the hidden ones tower: they take all the weight, and then lose
-    it. No score is below minus infinity, `-np.inf`."""
+    """A row that sees nothing has its own rule; in all others, hidden scores become -1e9, say. That is right as long as
+    every score is larger. In a row of scores below that number, the hidden ones are the largest: they take all the
+    weight, and then lose it. No score is below minus infinity, `-np.inf`."""
     row_is_empty = ~mask.any(axis=-1, keepdims=True)
     return np.where(mask, filled(scores, mask | row_is_empty, -1e9), 0)
 
@@ -214,7 +214,7 @@ def finite_beside_a_rule(scores, mask):
     number=(-1e4, -1e3),
 )
 def not_low_enough_alone(scores, mask, *, number):
-    """Hidden scores become a number such as {number}. A row of scores far below that gives its weight to what is
+    """Hidden scores become a number such as {number}. A row of scores far below that number gives its weight to what is
     hidden, and a row in which everything is hidden gets even weights, where it should get zeros. No score is below
     minus infinity, `-np.inf`; then set the weights of rows that see nothing to zero."""
     return filled(scores, mask, number)
@@ -223,7 +223,7 @@ def not_low_enough_alone(scores, mask, *, number):
 @masked_softmax.mistake("hides with a number that float16 does not have", reread="Finite substitutes for infinity")
 def no_such_half(scores, mask):
     """-1e9 is a fine substitute in float32 and float64, and the zeros afterwards fix rows that see nothing. But float16
-    ends at 65504, so there it is minus infinity after all: such a row is NaN, and NaN times 0 stays NaN."""
+    ends at 65504, so there -1e9 becomes minus infinity: a row that sees nothing is NaN, and NaN times 0 stays NaN."""
     return filled(scores, mask, -1e9) * mask
 
 
@@ -237,9 +237,9 @@ def too_large_for_half(scores, mask):
 
 @masked_softmax.mistake("takes the maximum over hidden scores too", reread="Why before the softmax")
 def maximum_over_everything(scores, mask):
-    """Multiplying the exponentials by the mask, before the sum, is fine as algebra. But the maximum that is
-    subtracted comes from all scores: when a hidden one towers over the rest, every allowed exponential underflows to
-    0, and the row has nothing left to share out. Take the maximum over what is allowed."""
+    """Multiplying the exponentials by the mask, before the sum, is fine as algebra. But the maximum that you subtract
+    comes from all scores: if a hidden score is far above the rest, every allowed exponential underflows to 0, and the
+    row has nothing left to share out. Take the maximum over the allowed scores."""
     strengths = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
     total = strengths.sum(axis=-1, keepdims=True)
     return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
@@ -248,8 +248,8 @@ def maximum_over_everything(scores, mask):
 @masked_softmax.mistake("counts hidden scores as zero, or as too large a number, in the maximum")
 def zeros_in_the_maximum(scores, mask):
     """For the maximum, hidden scores count as 0, or as a number such as -1000. Where every visible score is far below
-    it, all exponentials of visible scores become 0, and nothing is left to share out. For the maximum, too, what is
-    hidden is minus infinity."""
+    that number, all exponentials of visible scores become 0, and nothing is left to share out. For the maximum, too,
+    what is hidden is minus infinity."""
     highest = np.where(mask, scores, 0).max(axis=-1, keepdims=True)
     strengths = np.exp(np.where(mask, scores - highest, -np.inf).astype(scores.dtype))
     total = strengths.sum(axis=-1, keepdims=True)
@@ -272,26 +272,26 @@ def one_maximum_for_all(scores, mask):
 def no_maximum(scores, mask):
     """Multiplying the exponentials by the mask, before the sum, is fine as algebra. But exp of a large score is
     infinite, and infinity over infinity is NaN; far below zero every exponential is 0, and nothing is left to share
-    out. Take the maximum of what is allowed off first."""
+    out. First subtract the maximum of the allowed scores."""
     strengths = np.exp(scores) * mask
     total = strengths.sum(axis=-1, keepdims=True)
     return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
 
 
-@masked_softmax.mistake("renormalises, with a small number against zero", reread="Why before the softmax")
+@masked_softmax.mistake("renormalises, with a small number in the divisor", reread="Why before the softmax")
 def renormalised_with_a_little(scores, mask):
-    """Masking the finished weights and dividing by what is left, plus a little: now no row quite adds up to one, and
-    where a hidden score took all the weight, the whole row is 0. (In float16 the little is 0 itself, and 0/0 is NaN.)
-    Mask the scores, before the softmax."""
+    """You mask the finished weights and divide by what is left, plus a small number. So no row quite adds up to one,
+    and where a hidden score took all the weight, the whole row is 0. (In float16 the small number is itself 0, and 0/0
+    is NaN.) Mask the scores, before the softmax."""
     weights = softmax(scores) * mask
     return weights / (weights.sum(axis=-1, keepdims=True) + 1e-9)
 
 
 @masked_softmax.mistake("renormalises, and divides zero by zero", reread="Why before the softmax")
 def renormalised(scores, mask):
-    """Masking the finished weights and dividing by what is left is fine as algebra, and breaks when nothing is left:
-    in a row that sees nothing, and in one where a hidden score took all the weight, 0/0 is NaN. Mask the scores,
-    before the softmax."""
+    """Masking the finished weights and dividing by what is left is fine as algebra, but fails when nothing is left: in
+    a row that sees nothing, and in one where a hidden score took all the weight, 0/0 is NaN. Mask the scores, before
+    the softmax."""
     weights = softmax(scores) * mask
     return weights / weights.sum(axis=-1, keepdims=True)
 
@@ -299,15 +299,15 @@ def renormalised(scores, mask):
 @masked_softmax.mistake("promotes float32 to float64")
 def promoted_softmax(scores, mask):
     """float32 came back as float64. `np.where(mask, 0, -np.inf)` makes an array of float64, and adding it to the scores
-    promotes them. Choose between the scores and -np.inf in one `np.where`: it keeps the scores' dtype."""
+    promotes them. Choose between the scores and -np.inf in one `np.where`, which keeps the dtype of the scores."""
     return zero_if_empty(softmax(scores + np.where(mask, 0.0, -np.inf)), mask)
 
 
 @masked_softmax.mistake("needs a mask in the full shape of the scores")
 def full_shape_only(scores, mask):
-    """`scores[~mask] = ...` indexes with the mask, and an index must have the very shape of the scores; masks come
-    smaller, (T_query, T_key) for all sentences or (..., 1, T_key) for all queries. `np.where` broadcasts, and makes a
-    new array, too."""
+    """`scores[~mask] = ...` indexes with the mask, and such an index must have exactly the shape of the scores. Masks
+    are often smaller: (T_query, T_key) for all sentences, or (..., 1, T_key) for all queries. `np.where` broadcasts,
+    and makes a new array, too."""
     hidden = scores.copy()
     hidden[~mask] = -np.inf
     return zero_if_empty(softmax(hidden), mask)
@@ -339,8 +339,8 @@ def filled_then_empty_rows(scores, mask, *, number):
 )
 def added_then_empty_rows(scores, mask, *, number):
     """A number such as {number} is *added* to the hidden scores, and a row in which everything is hidden becomes zero.
-    In the other rows a hidden score that is large enough climbs over the penalty, and gets weight again. Choose instead
-    of adding: `np.where` with minus infinity."""
+    In the other rows a hidden score that is large enough exceeds the penalty, and gets weight again. Choose instead of
+    adding: `np.where` with minus infinity."""
     return zero_if_empty(softmax(scores + np.where(mask, 0, number).astype(scores.dtype)), mask)
 
 
@@ -354,8 +354,7 @@ def softmax_twice(scores, mask):
 @masked_softmax.mistake("applies a softmax to the masked weights", reread="From masked scores to weights")
 def softmax_of_the_weights(scores, mask):
     """The masked weights go through a softmax once more. A weight of 0 is a score of 0 there, and exp(0) = 1, so what
-    is hidden gets weight again, and all weights come out nearly even. One softmax is enough, that of the masked
-    scores."""
+    is hidden gets weight again, and all weights come out nearly even. Apply one softmax, to the masked scores."""
     return softmax(reference.masked_softmax(scores, mask))
 
 

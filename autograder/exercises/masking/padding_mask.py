@@ -41,35 +41,35 @@ def all_real(tokens, pad):
 @padding_mask.mistake("masks the queries, not the keys", reread="Why padding masks keys, not queries")
 def padded_queries(tokens, pad):
     """Your mask has shape (..., T, 1): it switches off the *rows* of the padding and lets every real word attend to
-    padding. It is the other way round that helps: a rule about keys is a rule about columns, (..., 1, T_key)."""
+    padding. It should be the other way round: a rule about keys is a rule about columns, (..., 1, T_key)."""
     return (tokens != pad)[..., :, None]
 
 
 @padding_mask.mistake("masks queries and keys both", reread="Why padding masks keys, not queries")
 def padded_queries_and_keys(tokens, pad):
-    """Rows of padding are switched off as well as columns. Those rows then see nothing at all, which a plain softmax
-    turns into NaN; and nothing is gained, since no one reads what stands there. Mask the keys alone."""
+    """You switch off the rows of padding as well as the columns. Those rows then see nothing at all, which a plain
+    softmax turns into NaN. Nothing is gained, because nothing reads their outputs. Mask the keys alone."""
     real = tokens != pad
     return real[..., :, None] & real[..., None, :]
 
 
 @padding_mask.mistake("leaves out the queries' axis")
 def no_axis_for_queries(tokens, pad):
-    """This has shape (..., T_key). Against scores (batch, T_query, T_key) NumPy lines shapes up from the right and
-    takes your batch axis for the queries: an error at best, and nonsense without an error when there are as many
-    sentences as tokens. Put an axis of length 1 where the queries are."""
+    """This has shape (..., T_key). With scores (batch, T_query, T_key), NumPy aligns shapes from the right and takes
+    your batch axis for the queries: an error at best, and nonsense without an error if there are as many sentences as
+    tokens. Insert an axis of length 1 where the queries are."""
     return tokens != pad
 
 
 @padding_mask.mistake("puts the new axis in front")
 def axis_in_front(tokens, pad):
-    """The axis of length 1 stands in front of the batch: for (batch, T) that makes (1, batch, T), and the sentences
-    of the batch become queries. It belongs just before the last axis. For a single sentence both are the same, so
-    only a batch shows it."""
+    """The axis of length 1 is in front of the batch: for (batch, T) that makes (1, batch, T), and the sentences of the
+    batch become queries. It belongs just before the last axis. For a single sentence both are the same, so only a batch
+    shows it."""
     return (tokens != pad)[None]
 
 
-@padding_mask.mistake("puts in an axis for the heads, too", reread="Which mask goes where")
+@padding_mask.mistake("adds an axis for the heads, too", reread="Which mask goes where")
 def axis_for_heads_too(tokens, pad):
     """The shape is (..., 1, 1, T_key), one axis of length 1 for the queries and one for the heads. The code that makes
     the heads also makes their axis; before that, it would line up with the batch. Here the mask is (..., 1, T_key)."""
@@ -85,14 +85,14 @@ def additive_padding(tokens, pad):
 
 @padding_mask.mistake("repeats the row for every query")
 def row_for_each_query(tokens, pad):
-    """The values are right, and so is a (T, T) mask for the encoder. But every row is the same, so one is enough:
-    (..., 1, T_key) broadcasts to any number of queries, also where there are more or fewer of them than keys."""
+    """The values are right, and so is a (T, T) mask for the encoder. But every row is the same, so one row is enough:
+    (..., 1, T_key) broadcasts to any number of queries, even if that is not the number of keys."""
     return np.repeat((tokens != pad)[..., None, :], tokens.shape[-1], axis=-2)
 
 
 @padding_mask.mistake("takes for granted that padding is 0")
 def pad_is_zero(tokens, pad):
-    """Padding is compared with 0, whatever `pad` is. Another tokeniser numbers its tokens otherwise."""
+    """You compare padding with 0, whatever `pad` is. Another tokeniser may give padding another number."""
     return (tokens != 0)[..., None, :]
 
 
@@ -103,9 +103,9 @@ def pad_is_smallest(tokens, pad):
     return (tokens > pad)[..., None, :]
 
 
-@padding_mask.mistake("holds ones and zeros", reread="Two conventions, opposite to each other")
+@padding_mask.mistake("contains ones and zeros", reread="Two conventions, opposite to each other")
 def padding_in_numbers(tokens, pad):
-    """The entries are numbers. A mask is boolean in this book: `~` means 'not' then, and `&` means 'and'."""
+    """The entries are numbers. In this book a mask is boolean, so that `~` means 'not' and `&` means 'and'."""
     return (tokens != pad)[..., None, :].astype(np.int64)
 
 

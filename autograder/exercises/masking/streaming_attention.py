@@ -93,8 +93,8 @@ def total_not_corrected(queries, keys, values, size, causal=False):
 
 @streaming_attention.mistake("corrects the sum, but not the output")
 def output_not_corrected(queries, keys, values, size, causal=False):
-    """log_total is right, and the running output keeps exponentials with older maxima. It shrinks by the same factor
-    as the running sum."""
+    """log_total is right, but the running output keeps exponentials with older maxima. It shrinks by the same factor as
+    the running sum."""
     return streamed(
         queries, keys, values, size, causal, shrink=nothing_shrinks, shrink_total=lambda old, new: np.exp(old - new)
     )
@@ -178,7 +178,7 @@ def sees_the_future(queries, keys, values, size, causal=False):
 
 @streaming_attention.mistake("counts the positions of each block from zero")
 def columns_from_zero(queries, keys, values, size, causal=False):
-    """The causal mask is right in the first block and too generous in later ones. The first key of a block stands at
+    """The causal mask is right in the first block and too generous in later ones. The first key of a block is at
     position `start`, not at 0."""
 
     def scores_of(queries, keys, start, size, causal):

@@ -77,9 +77,8 @@ def gradients(grad_output, cache, size, causal=False, *, weigh=None, sums=None, 
 
 @streaming_attention_backward.mistake("sums each row over one block only")
 def sums_of_the_block(grad_output, cache, size, causal=False):
-    """You subtract the sum of weights times their gradients over the keys of *one block*. The softmax ties a row
-    together over all blocks. The whole sum is the dot product of grad_output with the output, one number for each
-    query."""
+    """You subtract the sum of weights times their gradients over the keys of *one block*. The softmax of a row runs
+    over all blocks. The whole sum is the dot product of grad_output with the output, one number for each query."""
 
     def sums(weights, grad_weights):
         return np.sum(weights * grad_weights, axis=-1, keepdims=True)
@@ -123,8 +122,8 @@ def not_scaled(grad_output, cache, size, causal=False):
 
 @streaming_attention_backward.mistake("keeps the queries' gradient of the last block only")
 def queries_overwritten(grad_output, cache, size, causal=False):
-    """grad_queries comes from the last block alone. Every query looks at the keys of all blocks, so add up what comes
-    from each of them. Only keys and values belong to one block."""
+    """grad_queries comes from the last block alone. Every query attends to the keys of all blocks, so add up the
+    gradients from all of them. Only keys and values belong to one block."""
     queries, keys, values, output, log_total = cache
     start = (keys.shape[-2] - 1) // size * size
     scores = block_of_scores(queries, keys, start, size, causal).astype(queries.dtype)
@@ -136,8 +135,8 @@ def queries_overwritten(grad_output, cache, size, causal=False):
 
 @streaming_attention_backward.mistake("ignores `causal`")
 def sees_the_future(grad_output, cache, size, causal=False):
-    """With causal=True, you give weight to keys behind the query, and gradients go to them. Mask the scores here as
-    the forward pass did."""
+    """With causal=True, you give weight to keys after the query, and gradients go to them. Mask the scores here as the
+    forward pass did."""
     return gradients(grad_output, cache, size)
 
 
@@ -163,8 +162,7 @@ def sums_added(grad_output, cache, size, causal=False):
 
 @streaming_attention_backward.mistake("returns the values' gradient in the place of the keys'")
 def exchanged(grad_output, cache, size, causal=False):
-    """The gradients of keys and values stand in each other's place. Return them in the order queries, keys,
-    values."""
+    """The gradients of keys and values are swapped. Return them in the order queries, keys, values."""
     grad_queries, grad_keys, grad_values = reference.streaming_attention_backward(grad_output, cache, size, causal)
     return grad_queries, grad_values, grad_keys
 

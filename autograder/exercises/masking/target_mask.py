@@ -30,37 +30,38 @@ def _(draw):
 
 @target_mask.mistake("forgets the padding")
 def causal_alone(tokens, pad):
-    """The future is hidden, and padding is not. A causal mask happens to hide padding at the end from the real words
-    before it, but not from the rows after it, nor padding on the left from anyone."""
+    """The future is hidden, but padding is not. A causal mask happens to hide padding at the end from the real words
+    before it, but not from the later rows of padding, and it does not hide padding on the left from the words after
+    it."""
     T = tokens.shape[-1]
     return np.broadcast_to(reference.causal_mask(T), (*tokens.shape[:-1], T, T)).copy()
 
 
 @target_mask.mistake("forgets the future")
 def padding_alone(tokens, pad):
-    """Padding is hidden, and the future is not: the decoder reads the token that it is to predict. Combine the
-    padding mask with the causal one."""
+    """Padding is hidden, but the future is not: the decoder reads the token that it must predict. Combine the padding
+    mask with the causal one."""
     return np.repeat(reference.padding_mask(tokens, pad), tokens.shape[-1], axis=-2)
 
 
 @target_mask.mistake("allows what either mask allows")
 def either(tokens, pad):
     """You combine the masks with 'or' (for booleans, `+` is 'or' too): a key may be seen if it is past *or* real, so
-    the real future is open. With True for 'may', both must agree: `&`."""
+    every real token of the future is visible. With True for 'may attend', both must be True: `&`."""
     return reference.causal_mask(tokens.shape[-1]) | reference.padding_mask(tokens, pad)
 
 
 @target_mask.mistake("masks the rows of padding, not its columns", reread="Why padding masks keys, not queries")
 def rows_of_padding(tokens, pad):
-    """The padding's *rows* are switched off: its queries see nothing, while later real words would still see padding.
-    Padding is a rule about keys, that is, about columns."""
+    """The *rows* of the padding are switched off: its queries see nothing, while later real words would still see
+    padding. Padding is a rule about keys, that is, about columns."""
     return reference.causal_mask(tokens.shape[-1]) & padded_queries(tokens, pad)
 
 
 @target_mask.mistake("masks rows and columns of padding", reread="Why padding masks keys, not queries")
 def rows_and_columns_of_padding(tokens, pad):
-    """The padding's rows are switched off as well as its columns. Those rows see nothing at all then, which a plain
-    softmax turns into NaN, and there was no need to switch them off."""
+    """The rows of the padding are switched off as well as its columns. Those rows then see nothing at all, which a
+    plain softmax turns into NaN, and there was no need to switch them off."""
     return reference.causal_mask(tokens.shape[-1]) & padded_queries_and_keys(tokens, pad)
 
 
@@ -73,26 +74,27 @@ def inverted_target(tokens, pad):
 @target_mask.mistake("takes the sentences of the batch for queries", reread="The padding mask")
 def batch_for_queries(tokens, pad):
     """The padding rule has shape (batch, T) where it meets the causal mask (T, T). That is right for one sentence, an
-    error for most batches, and silently wrong for a batch of as many sentences as tokens: sentence i's padding then
-    counts for query i of everyone. Use your `padding_mask`, which keeps an axis for the queries."""
+    error for most batches, and silently wrong for a batch of as many sentences as tokens: the padding of sentence i is
+    then hidden from query i of every sentence, and from no other query. Use your `padding_mask`, which keeps an axis
+    for the queries."""
     return np.tri(tokens.shape[-1], dtype=bool) & (tokens != pad)
 
 
 @target_mask.mistake("looks the wrong way in time", reread="The causal mask")
 def anticausal(tokens, pad):
     """Padding is hidden, but of the real tokens each position sees the later ones, not the earlier. Row i belongs to
-    query i, and its past lies left of the diagonal."""
+    query i, and its past is to the left of the diagonal."""
     return reference.causal_mask(tokens.shape[-1]).T & reference.padding_mask(tokens, pad)
 
 
-@target_mask.mistake("puts in an axis for the heads, too", reread="Which mask goes where")
+@target_mask.mistake("adds an axis for the heads, too", reread="Which mask goes where")
 def target_for_the_heads(tokens, pad):
-    """The mask is right, in shape (..., 1, T, T). The code that makes the heads also makes their axis; before that, it
-    would line up with the batch. Here the mask is (..., T, T)."""
+    """The mask is right, but its shape is (..., 1, T, T). The code that makes the heads also makes their axis; before
+    that, it would line up with the batch. Here the mask is (..., T, T)."""
     return reference.target_mask(tokens, pad)[..., None, :, :]
 
 
-@target_mask.mistake("holds ones and zeros", reread="Two conventions, opposite to each other")
+@target_mask.mistake("contains ones and zeros", reread="Two conventions, opposite to each other")
 def target_in_numbers(tokens, pad):
     """The entries are numbers, from a product of two masks of numbers, say. A mask is boolean in this book, and two are
     combined with `&`."""
@@ -101,21 +103,21 @@ def target_in_numbers(tokens, pad):
 
 @target_mask.mistake("hides the present, too", reread="The causal mask")
 def present_hidden(tokens, pad):
-    """The diagonal is False, so no position sees itself, and the first sees nothing at all. What stands at position i
-    of the decoder's input is the token *before* the one to be predicted, so it may be seen."""
+    """The diagonal is False, so no position sees itself, and the first sees nothing at all. The token at position i of
+    the decoder's input is the one *before* the token to be predicted, so it may be seen."""
     return np.tri(tokens.shape[-1], k=-1, dtype=bool) & reference.padding_mask(tokens, pad)
 
 
 @target_mask.mistake("looks one position ahead", reread="The causal mask")
 def target_one_ahead(tokens, pad):
-    """The boundary is one diagonal too high: each position sees the next one too, and that is the very token it is to
+    """The boundary is one diagonal too high: each position sees the next one, too, which is the very token that it must
     predict."""
     return np.tri(tokens.shape[-1], k=1, dtype=bool) & reference.padding_mask(tokens, pad)
 
 
 @target_mask.mistake("takes for granted that padding is 0", reread="The padding mask")
 def target_pad_is_zero(tokens, pad):
-    """Padding is compared with 0, whatever `pad` is."""
+    """You compare padding with 0, whatever `pad` is."""
     return reference.target_mask(tokens, 0)
 
 

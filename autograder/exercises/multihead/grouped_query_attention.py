@@ -55,15 +55,15 @@ def first_group_for_all(queries, keys, values):
 
 @grouped_query_attention.mistake("averages keys and values over the groups")
 def groups_averaged(queries, keys, values):
-    """Every head gets the mean of all groups' keys and of all groups' values. So there is one group left, whatever
-    their number was. Each head uses the keys and values of its own group, unchanged."""
+    """Every head gets the mean of all groups' keys and of all groups' values. So only one group is left, however many
+    there were. Each head uses the keys and values of its own group, unchanged."""
     return attended(queries, keys.mean(axis=-3, keepdims=True), values.mean(axis=-3, keepdims=True))
 
 
 @grouped_query_attention.mistake("averages the queries of a group")
 def queries_averaged(queries, keys, values):
-    """Your output has one head for each group: the queries of a group were averaged. The heads of a group share keys
-    and values, and each of them still asks its own question."""
+    """Your output has one head for each group: you averaged the queries of a group. The heads of a group share keys and
+    values, but each of them still asks its own question."""
     *batch, n_heads, length, d_key = queries.shape
     grouped = queries.reshape(*batch, keys.shape[-3], n_heads // keys.shape[-3], length, d_key)
     return attended(grouped.mean(axis=-3), keys, values)
@@ -71,8 +71,8 @@ def queries_averaged(queries, keys, values):
 
 @grouped_query_attention.mistake("averages the answers of a group")
 def answers_averaged(queries, keys, values):
-    """Your output has one head for each group: the answers of its heads were averaged. Heads share keys and values to
-    save memory. Their answers stay apart, n_heads of them."""
+    """Your output has one head for each group: you averaged the outputs of its heads. Heads share keys and values to
+    save memory, but each of the n_heads heads has its own output."""
     output, _ = reference.grouped_query_attention(queries, keys, values)
     *batch, n_heads, length, d_value = output.shape
     n_groups = keys.shape[-3]
@@ -81,8 +81,8 @@ def answers_averaged(queries, keys, values):
 
 @grouped_query_attention.mistake("shares the keys only")
 def values_in_turn(queries, keys, values):
-    """The keys are shared by neighbours, and the values in turn. A head then weighs the words by one group's keys and
-    takes another group's values. Keys and values go together."""
+    """You share the keys among neighbouring heads, but the values in turn. A head then weighs the words by one group's
+    keys and takes another group's values. Keys and values go together."""
     times = sharing(queries, keys)
     return attended(queries, np.repeat(keys, times, axis=-3), tiled(values, times))
 
@@ -106,7 +106,8 @@ def axes_from_the_front(queries, keys, values):
 
 @grouped_query_attention.mistake("forgets the scale")
 def scale_forgotten(queries, keys, values):
-    """The scores are not divided by the root of d_key. Sharing changes nothing in a head: `attention` still divides."""
+    """The scores are not divided by the root of d_key. Sharing keys and values changes nothing inside a head, so divide
+    as `attention` does."""
     louder = queries * np.sqrt(keys.shape[-1]).astype(queries.dtype)
     return reference.grouped_query_attention(louder, keys, values)
 

@@ -64,8 +64,8 @@ def gathered(gradients, cache, gather=np.sum, turns=False):
 
 @grouped_query_attention_backward.mistake("averages over the heads of a group")
 def averaged(grad_output, cache):
-    """You average the gradients of a group's heads. Its keys and values enter the loss once through each head, and
-    every way counts whole, so the gradients add up. The mean would be right for the mean of the heads."""
+    """You average the gradients of a group's heads. The keys and values of a group affect the loss through each of its
+    heads, and the gradients of all these paths add up. The mean would be right only if the heads were averaged."""
     return gathered(of_copies(grad_output, cache), cache, np.mean)
 
 
@@ -78,9 +78,9 @@ def not_added_up(grad_output, cache):
 
 @grouped_query_attention_backward.mistake("keeps the last head's gradient")
 def last_head_only(grad_output, cache):
-    """Each group has the gradient of its last head alone. In a loop over the heads, `=` overwrites what an earlier head
-    left, and `+=` adds to it. `grad[..., group, :, :] += ...` with an array of repeated indices overwrites, too;
-    `np.add.at` adds."""
+    """Each group has the gradient of its last head alone. In a loop over the heads, `=` overwrites the gradient of an
+    earlier head, and `+=` adds to it. `grad[..., group, :, :] += ...` with an array of repeated indices overwrites,
+    too; `np.add.at` adds."""
     return gathered(of_copies(grad_output, cache), cache, lambda grad, axis: np.take(grad, -1, axis))
 
 
@@ -93,15 +93,15 @@ def first_head_only(grad_output, cache):
 
 @grouped_query_attention_backward.mistake("gathers heads in turn")
 def gathered_in_turn(grad_output, cache):
-    """You add up heads 0, n_groups, 2 n_groups and so on. The heads of a group are neighbours: when you cut the axis of
+    """You add up heads 0, n_groups, 2 n_groups and so on. The heads of a group are neighbours: if you split the axis of
     the heads in two, the groups come first and the heads of a group second."""
     return gathered(of_copies(grad_output, cache), cache, turns=True)
 
 
 @grouped_query_attention_backward.mistake("shares the groups in turn, both ways")
 def copied_and_gathered_in_turn(grad_output, cache):
-    """You copy the keys and values in turn, as `np.tile` does, and gather their gradients in the same way. The
-    weights in the cache belong to the other order, in which the heads of a group are neighbours: `np.repeat`."""
+    """You copy the keys and values in turn, as `np.tile` does, and gather their gradients in the same way. The weights
+    in the cache come from the other order, in which the heads of a group are neighbours: `np.repeat`."""
     queries, keys, values, weights = cache
     times = queries.shape[-3] // keys.shape[-3]
     copies = (queries, tiled(keys, times), tiled(values, times), weights)
@@ -130,7 +130,7 @@ def queries_added_up(grad_output, cache):
 
 @grouped_query_attention_backward.mistake("adds up the keys' gradient only")
 def values_not_added_up(grad_output, cache):
-    """grad_keys is right, and grad_values has n_heads heads. The values were shared, too. Add up their gradients in the
+    """grad_keys is right, but grad_values has n_heads heads. The values were shared, too. Add up their gradients in the
     same way."""
     gradients = of_copies(grad_output, cache)
     return *gathered(gradients, cache)[:2], gradients[2]
@@ -138,7 +138,7 @@ def values_not_added_up(grad_output, cache):
 
 @grouped_query_attention_backward.mistake("counts the axes from the front")
 def axes_from_the_front(grad_output, cache):
-    """You cut axis 0 into groups, and add up along it. The heads are axis 0 only while there is no batch. Count from
+    """You split axis 0 into groups, and add up along it. The heads are axis 0 only while there is no batch. Count from
     the end: they are axis -3."""
     grad_queries, *copies = of_copies(grad_output, cache)
     n_groups = cache[1].shape[-3]

@@ -85,36 +85,36 @@ def steep(inputs, height=3000):
 
 @multi_head_attention.mistake("splits and merges without moving an axis", reread="Why a reshape alone will not do")
 def views_only(query, key, value, params, n_heads, mask=None):
-    """Both reshapes give the right shapes, and undo each other, so nothing complains. But each "head" is a run of
-    positions and not a slice of the features, and attention is confined to it. Exchange the axes of positions and
+    """Both reshapes give the right shapes, and undo each other, so there is no error. But each "head" is a run of
+    positions and not a slice of the features, and attention stays within that run. Swap the axes of positions and
     heads."""
     return naive(query, key, value, params, n_heads, mask, split=view_split, merge=view_merge)
 
 
 @multi_head_attention.mistake("splits without moving an axis", reread="Why a reshape alone will not do")
 def split_is_a_view(query, key, value, params, n_heads, mask=None):
-    """Queries, keys and values are reshaped straight to (..., n_heads, T, d_head): the right shape, with positions and
-    features mixed. Split the last axis in two, then exchange positions and heads."""
+    """Queries, keys and values are reshaped straight to (..., n_heads, T, d_head): the right shape, but with positions
+    and features mixed. Split the last axis in two, then swap positions and heads."""
     return naive(query, key, value, params, n_heads, mask, split=view_split)
 
 
 @multi_head_attention.mistake("merges without moving an axis", reread="Why a reshape alone will not do")
 def merge_is_a_view(query, key, value, params, n_heads, mask=None):
-    """The heads are reshaped straight to (..., T, n_heads * d_head), so that a row holds several positions of one head.
-    Bring the heads' axis next to the features first."""
+    """The heads are reshaped straight to (..., T, n_heads * d_head), so a row contains several positions of one head.
+    First move the heads' axis next to the features."""
     return naive(query, key, value, params, n_heads, mask, merge=view_merge)
 
 
 @multi_head_attention.mistake("merges with batch and heads exchanged", reread="From the loop to an axis")
 def merged_across_the_batch(query, key, value, params, n_heads, mask=None):
-    """When the heads are merged, the axes of batch and heads are read the other way round, so that a row holds heads of
-    several sentences. The shape is right, and for one sentence all is well. The heads are axis -3, behind the batch."""
+    """Your merge reads the axes of batch and heads the other way round, so a row contains heads of several sentences.
+    The shape is right, and for one sentence the numbers are, too. The heads are axis -3, after the batch."""
     return naive(query, key, value, params, n_heads, mask, merge=misread_merge)
 
 
 @multi_head_attention.mistake("exchanges the first two axes", reread="From the loop to an axis")
 def first_two_axes_exchanged(query, key, value, params, n_heads, mask=None):
-    """The first two axes are exchanged, as `swapaxes(0, 1)` does. For one sentence they are positions and heads. With a
+    """The first two axes are swapped, as `swapaxes(0, 1)` does. For one sentence they are positions and heads. With a
     batch they are sentences and positions, and the heads of one position attend to each other. Count from the end:
     `swapaxes(-3, -2)`."""
 
@@ -130,43 +130,42 @@ def first_two_axes_exchanged(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("interleaves the heads", reread="From the loop to an axis")
 def interleaved(query, key, value, params, n_heads, mask=None):
-    """Each head takes every n_heads-th feature where it should take a block of neighbours. It is a sound layer, but
-    another one: weights copied from elsewhere belong to other heads here."""
+    """Each head takes every n_heads-th feature where it should take a block of neighbours. Such a layer works, but it
+    is another layer: weights copied from elsewhere would belong to other heads."""
     return naive(query, key, value, params, n_heads, mask, split=interleaved_split, merge=interleaved_merge)
 
 
 @multi_head_attention.mistake("scales by the root of all features", reread="What one head costs, and how it is scaled")
 def scaled_by_d_model(query, key, value, params, n_heads, mask=None):
-    """The scores are divided by the root of d_model, the width of all heads together. A score adds up only one head's
-    products: take the root of d_key = d_model / n_heads. Yours flatten every head's attention."""
+    """The scores are divided by the root of d_model, the width of all heads together. A score is a sum of one head's
+    products only: take the root of d_key = d_model / n_heads. Your root flattens every head's attention."""
     return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: keys.shape[-1] * n_heads)
 
 
 @multi_head_attention.mistake("scales by the number of heads", reread="What one head costs, and how it is scaled")
 def scaled_by_n_heads(query, key, value, params, n_heads, mask=None):
-    """The scores are divided by the root of n_heads. The heads do not meet in a score: what adds up in it is one head's
-    d_key products."""
+    """The scores are divided by the root of n_heads. A score is a sum of one head's d_key products, so the number of
+    heads has no part in it."""
     return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: n_heads)
 
 
 @multi_head_attention.mistake("scales by the number of keys", reread="What one head costs, and how it is scaled")
 def scaled_by_T_key(query, key, value, params, n_heads, mask=None):
-    """The scores are divided by the root of T_key, the number of keys. What adds up in a score is one head's d_key
-    products: the last axis of the keys, not the one before it."""
+    """The scores are divided by the root of T_key, the number of keys. A score is a sum of one head's d_key products,
+    and d_key is the last axis of the keys, not the one before it."""
     return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: keys.shape[-2])
 
 
 @multi_head_attention.mistake("scales by the width of the values", reread="What one head costs, and how it is scaled")
 def scaled_by_d_value(query, key, value, params, n_heads, mask=None):
-    """The scores are divided by the root of d_value, one head's width of the values. The values have no part in a
-    score: it adds up d_key products."""
+    """The scores are divided by the root of d_value, one head's width of the values. A score is a sum of d_key
+    products, and the values have no part in it."""
     return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: values.shape[-1])
 
 
 @multi_head_attention.mistake("divides by d_key, not by its root", reread="What one head costs, and how it is scaled")
 def divided_by_d_key(query, key, value, params, n_heads, mask=None):
-    """The scores are divided by d_key, and should be divided by its *square root*: so each head's weights are too
-    even."""
+    """The scores are divided by d_key, not by its *square root*, so each head's weights are too even."""
     return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: keys.shape[-1] ** 2)
 
 
@@ -181,7 +180,8 @@ def scaled_up(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("does not scale the scores", reread="What one head costs, and how it is scaled")
 def not_scaled(query, key, value, params, n_heads, mask=None):
-    """The division by the root of d_key, one head's width, is missing: each head asks more sharply the wider it is."""
+    """The division by the root of d_key, one head's width, is missing, so the weights of a head are sharper the wider
+    the head is."""
     return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: 1)
 
 
@@ -189,21 +189,21 @@ def not_scaled(query, key, value, params, n_heads, mask=None):
     "divides by the root after the last projection", reread="What one head costs, and how it is scaled"
 )
 def scaled_after_w_output(query, key, value, params, n_heads, mask=None):
-    """The root of d_key divides the *output*, where it shrinks everything and tames no softmax. (The prose of a lecture
-    notebook says so; its code does better.) The scores are scaled, before the softmax."""
+    """The root of d_key divides the *output*, where it shrinks everything and leaves the softmax as it is. (The text of
+    one lecture notebook says so, but its code is right.) Scale the scores, before the softmax."""
     return naive(query, key, value, params, n_heads, mask, scale_late=True)
 
 
 @multi_head_attention.mistake("all heads use the first head's keys", reread="Copies of one head see nothing")
 def first_keys_for_all(query, key, value, params, n_heads, mask=None):
-    """Every head is found by the keys of head 0, so the heads can no longer look for different things. Each head has
-    keys of its own. (With h copies of one head this would not show.)"""
+    """Every head uses the keys of head 0, so the heads can no longer look for different things. Each head has keys of
+    its own. (With h copies of one head this would not show.)"""
     return naive(query, key, value, params, n_heads, mask, share_keys=True)
 
 
 @multi_head_attention.mistake("averages the heads' answers", reread="Why the heads are concatenated")
 def averaged_answers(query, key, value, params, n_heads, mask=None):
-    """What the heads contribute is divided by their number. Concatenation and last projection *add* the contributions,
+    """You divide the heads' contributions by their number. Concatenation and last projection *add* the contributions,
     O_1 W_1 + O_2 W_2 + ..., each with rows of W_O of its own."""
     scaled = params | {"w_output": params["w_output"] / n_heads}
     return naive(query, key, value, scaled, n_heads, mask)
@@ -211,8 +211,8 @@ def averaged_answers(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("leaves out the last projection", reread="Why the heads are concatenated")
 def without_w_output(query, key, value, params, n_heads, mask=None):
-    """The merged heads come out as they are. Without w_output each head writes into its own features only, and no later
-    layer can weigh one head against another."""
+    """You return the merged heads as they are. Without w_output each head writes into its own features only, and no
+    later layer can weigh one head against another."""
     d = params["w_output"].shape[0]
     as_it_is = params | {"w_output": np.eye(d, dtype=params["w_output"].dtype)}
     return naive(query, key, value, as_it_is, n_heads, mask, output_bias=False)
@@ -247,7 +247,7 @@ def without_output_bias(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("adds the key's bias to the queries", reread="Parity with PyTorch")
 def key_bias_for_the_queries(query, key, value, params, n_heads, mask=None):
-    """`b_key` stands where `b_query` belongs. A fresh layer has zeros in both, so a comparison with a fresh layer
+    """You add `b_key` where `b_query` belongs. A fresh layer has zeros in both, so a comparison with a fresh layer
     passes; after the first training step it fails."""
     biased = params | {"b_query": params["b_key"]}
     return reference.multi_head_attention(query, key, value, biased, n_heads, mask)[0], None
@@ -271,8 +271,8 @@ def values_by_w_key(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("averages the keys instead of the values")
 def keys_handed_over(query, key, value, params, n_heads, mask=None):
-    """The right weights, on the wrong things: each head averages its keys. A key is what an entry is found by, its
-    value is what it hands over."""
+    """The right weights, on the wrong things: each head averages its keys. A query finds an entry by its key, and the
+    entry hands over its value."""
     keys_for_values = params | {"w_value": params["w_key"], "b_value": params["b_key"]}
     return reference.multi_head_attention(query, key, key, keys_for_values, n_heads, mask)[0], None
 
@@ -280,15 +280,15 @@ def keys_handed_over(query, key, value, params, n_heads, mask=None):
 @multi_head_attention.mistake("adds the query to the output")
 def residual_inside(query, key, value, params, n_heads, mask=None):
     """The layer's input is added to its output. The model adds such a sum *around* this layer, in the code that calls
-    it. This function returns the output alone, whose width need not be the query's."""
+    it. This function returns the output alone, which need not be as wide as the query."""
     return reference.multi_head_attention(query, key, value, params, n_heads, mask)[0] + query, None
 
 
 @multi_head_attention.mistake("gives the mask no axis for the heads", reread="The mask and the heads")
 def mask_without_heads(query, key, value, params, n_heads, mask=None):
-    """A mask (batch, T_query, T_key) is lined up from the right with scores (batch, n_heads, T_query, T_key): the batch
-    meets the heads. That fails, or, with as many sentences as heads, runs and hands sentence b's mask to head b of
-    everyone. Put an axis of length 1 in the heads' place."""
+    """NumPy aligns a mask (batch, T_query, T_key) from the right with scores (batch, n_heads, T_query, T_key), so its
+    batch meets the heads. That fails, or, with as many sentences as heads, gives the mask of sentence b to head b of
+    every sentence. Insert an axis of length 1 for the heads."""
     return naive(query, key, value, params, n_heads, mask, expand=False)
 
 
@@ -307,16 +307,16 @@ def mask_tiled(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("needs a mask with an axis for the queries", reread="The mask and the heads")
 def mask_of_one_axis(query, key, value, params, n_heads, mask=None):
-    """An axis is put in front of the mask's last two, and a mask (T_key,), one row for all queries, has only one. It
-    broadcasts to (T_query, T_key) like any other. `np.atleast_2d` gives it the missing axis first."""
+    """You insert an axis in front of the mask's last two, but a mask (T_key,), one row for all queries, has only one.
+    It broadcasts to (T_query, T_key) like any other mask. `np.atleast_2d` adds the missing axis first."""
     with_heads = None if mask is None else np.expand_dims(mask, -3)
     return naive(query, key, value, params, n_heads, with_heads, expand=False)
 
 
 @multi_head_attention.mistake("indexes a mask as if it had an axis for the queries", reread="The mask and the heads")
 def mask_indexed_by_axes(query, key, value, params, n_heads, mask=None):
-    """`mask[..., None, :, :]` names the mask's last two axes, and a mask (T_key,), one row for all queries, has only
-    one. It broadcasts to (T_query, T_key) like any other. `np.atleast_2d` gives it the missing axis first."""
+    """`mask[..., None, :, :]` names the mask's last two axes, but a mask (T_key,), one row for all queries, has only
+    one. It broadcasts to (T_query, T_key) like any other mask. `np.atleast_2d` adds the missing axis first."""
     with_heads = None if mask is None else mask[..., None, :, :]
     return naive(query, key, value, params, n_heads, with_heads, expand=False)
 
@@ -330,14 +330,14 @@ def inverted_mask(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("ignores the mask", reread="The mask and the heads")
 def mask_ignored(query, key, value, params, n_heads, mask=None):
-    """The answer does not depend on the mask: everyone sees everything. Hand it to `masked_attention`, with an axis for
-    the heads."""
+    """The output does not depend on the mask: every query sees every key. Pass the mask to `masked_attention`, with an
+    axis for the heads."""
     return naive(query, key, value, params, n_heads)
 
 
 @multi_head_attention.mistake("masks the weights, after the softmax", reread="The mask and the heads")
 def masked_too_late(query, key, value, params, n_heads, mask=None):
-    """The mask is multiplied on after the softmax: the rows no longer add up to one, and what is hidden still stands in
+    """You multiply by the mask after the softmax: the rows no longer add up to one, and the hidden scores are still in
     every denominator. Mask the scores: call chapter 3's `masked_attention`."""
     return naive(query, key, value, params, n_heads, mask, weigh=after_the_softmax)
 
@@ -345,28 +345,28 @@ def masked_too_late(query, key, value, params, n_heads, mask=None):
 @multi_head_attention.mistake("gives what is hidden a score of zero", reread="The mask and the heads")
 def hidden_at_zero(query, key, value, params, n_heads, mask=None):
     """A hidden score becomes 0, by a product with the mask, or next to 0, by 1e-9 or -1e-9 where -1e9 was meant. 0 is a
-    score like any other, and more than many an allowed one has. Only minus infinity hides."""
+    score like any other, and larger than many allowed scores. Only minus infinity hides."""
     return naive(query, key, value, params, n_heads, mask, weigh=scores_times_mask)
 
 
 @multi_head_attention.mistake("averages everything for a query that sees nothing", reread="The mask and the heads")
 def even_average_when_empty(query, key, value, params, n_heads, mask=None):
     """A query that may attend to nothing gets the plain average of all values, in every head: with a finite 'minus
-    infinity' all its scores are equal. Each head is to give it zeros: call chapter 3's `masked_attention`."""
+    infinity' all its scores are equal. Each head must give it zeros: call chapter 3's `masked_attention`."""
     return naive(query, key, value, params, n_heads, mask, weigh=even_weights_when_empty)
 
 
 @multi_head_attention.mistake("gives NaN for a query that sees nothing", reread="The mask and the heads")
 def nan_for_an_empty_row(query, key, value, params, n_heads, mask=None):
-    """A query that may attend to nothing gets NaN, which spreads through every layer after this one. Each head is to
-    give it zeros: call chapter 3's `masked_attention`."""
+    """A query that may attend to nothing gets NaN, which spreads through every later layer. Each head must give it
+    zeros: call chapter 3's `masked_attention`."""
     return naive(query, key, value, params, n_heads, mask, weigh=nan_when_empty)
 
 
 @multi_head_attention.mistake("uses one wide head", reread="Why one softmax is not enough")
 def one_wide_head(query, key, value, params, n_heads, mask=None):
-    """The projections are never split: there is one softmax, over scores made from all features at once, and a single
-    pattern of attention. The point of heads is a softmax for each."""
+    """You never split the projections: there is one softmax, over scores made from all features at once, and a single
+    pattern of attention. Each head needs a softmax of its own."""
     return reference.multi_head_attention(query, key, value, params, 1, mask)
 
 
@@ -386,15 +386,15 @@ def self_attention_only(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("lets the queries compete", reread="From the loop to an axis")
 def queries_compete(query, key, value, params, n_heads, mask=None):
-    """The softmax runs down the columns, so that in each head the queries share out one unit for each key. It is each
-    *row* that adds up to one: softmax along the last axis."""
+    """The softmax runs down the columns, so in each head the queries compete for each key. Each *row* must add up to
+    one: softmax along the last axis."""
     return naive(query, key, value, params, n_heads, mask, weigh=masked_columns)
 
 
 @multi_head_attention.mistake("lets the heads compete", reread="From the loop to an axis")
 def softmax_over_heads(query, key, value, params, n_heads, mask=None):
-    """The softmax runs over the heads, so that for each pair of words the heads share out one unit. It is each *row* of
-    each head that adds up to one: softmax along the last axis."""
+    """The softmax runs over the heads, so the heads compete for each pair of words. Each *row* of each head must add up
+    to one: softmax along the last axis."""
 
     def over_heads(scores, mask):
         return np.where(mask, softmax(scores.swapaxes(-1, -3)).swapaxes(-1, -3), 0)
@@ -405,13 +405,13 @@ def softmax_over_heads(query, key, value, params, n_heads, mask=None):
 @multi_head_attention.mistake("overflows on large scores")
 def unstable(query, key, value, params, n_heads, mask=None):
     """Right for small scores, NaN for large ones, because your softmax does not subtract each row's maximum. Chapter
-    1's `attention` and chapter 3's `masked_attention` do."""
+    1's `attention` and chapter 3's `masked_attention` do so."""
     return naive(query, key, value, params, n_heads, mask, weigh=no_maximum)
 
 
 @multi_head_attention.mistake("promotes float32 to float64", reread="What one head costs, and how it is scaled")
 def promoted(query, key, value, params, n_heads, mask=None):
-    """float32 came back as float64: somewhere a float64 NumPy scalar, such as np.sqrt of an integer, has touched the
+    """float32 came back as float64: somewhere a float64 NumPy scalar, such as np.sqrt of an integer, has promoted the
     scores. math.sqrt gives a plain number and promotes nothing."""
     output, _ = reference.multi_head_attention(query, key, value, params, n_heads, mask)
     return output.astype(np.float64), None
@@ -428,15 +428,15 @@ def projections_exchanged(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("exchanges the inputs of keys and values")
 def inputs_exchanged(query, key, value, params, n_heads, mask=None):
-    """The keys are made from `value`, and the values from `key`. In self-attention both are the same array; where they
-    are not, words are found by what they should hand over."""
+    """The keys are made from `value`, and the values from `key`. In self-attention both are the same array. Where they
+    differ, your queries find words by what these should hand over."""
     return reference.multi_head_attention(query, value, key, params, n_heads, mask)
 
 
 @multi_head_attention.mistake("applies the softmax twice")
 def weighed_twice(query, key, value, params, n_heads, mask=None):
     """The weights of each head go through a softmax once more. They lie between 0 and 1, so they come out nearly even,
-    and what is hidden gets weight again, because exp(0) = 1. One softmax is enough, that of the masked scores."""
+    and what is hidden gets weight again, because exp(0) = 1. Apply one softmax, to the masked scores."""
     return naive(query, key, value, params, n_heads, mask, weigh=softmax_of_the_weights)
 
 

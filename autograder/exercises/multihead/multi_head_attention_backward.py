@@ -112,38 +112,37 @@ def through_unscaled(role):
 
 @multi_head_attention_backward.mistake("takes w_output's gradient from the layer's input")
 def w_output_from_the_input(grad_output, cache):
-    """A weight's gradient is made from what *it* was multiplied with: x^T dC for C = xW. w_output was multiplied with
-    the merged heads, not with the query."""
+    """A weight's gradient needs the array that *this weight* multiplied: x^T dC for C = xW. w_output multiplied the
+    merged heads, not the query."""
     return instead(grad_output, cache, w_output=as_rows(cache[0][0]).T @ as_rows(grad_output))
 
 
 @multi_head_attention_backward.mistake("splits the gradient without moving an axis")
 def back_split_is_a_view(grad_output, cache):
-    """The gradient of the merged heads is reshaped straight to (..., n_heads, T, d_head): the right shape, with the
-    gradients of other positions in it. Undo the merge as it was done, with the axes exchanged: that is
-    `split_heads`."""
+    """The gradient of the merged heads is reshaped straight to (..., n_heads, T, d_head): the right shape, but with the
+    gradients of other positions in it. Undo the merge step by step, including its swap of axes: call `split_heads`."""
     return back(grad_output, cache, split=view_split)
 
 
 @multi_head_attention_backward.mistake("merges the gradients without moving an axis")
 def back_merge_is_a_view(grad_output, cache):
-    """The gradients of queries, keys and values are reshaped straight back, so that a row holds several positions of
-    one head. Undo the split as it was done: that is `merge_heads`."""
+    """The gradients of queries, keys and values are reshaped straight back, so a row contains several positions of one
+    head. Undo the split step by step: call `merge_heads`."""
     return back(grad_output, cache, merge=view_merge)
 
 
 @multi_head_attention_backward.mistake("averages the heads' gradients")
 def heads_averaged(grad_output, cache):
-    """What comes back through the heads is divided by their number. Each head has parameters of its own, and each gets
-    its own gradient whole."""
+    """You divide what comes back through the heads by their number. Each head has parameters of its own, which get the
+    whole gradient."""
     n_heads = cache[3][0].shape[-3]
     return back(grad_output, cache, through=lambda g, c: [x / n_heads for x in attention_backward(g, c)])
 
 
 @multi_head_attention_backward.mistake("uses head 0's weights for all heads", reread="Copies of one head see nothing")
 def first_weights_for_all(grad_output, cache):
-    """Every head's gradient is made with the attention weights of head 0. With h copies of one head this passes every
-    check; here the heads differ."""
+    """You use the attention weights of head 0 for every head's gradient. With h copies of one head this passes every
+    check, but here the heads differ."""
     *roles, weights = cache[3]
     first = np.broadcast_to(weights[..., :1, :, :], weights.shape)
     return back(grad_output, (*cache[:3], (*roles, first), cache[4]))
@@ -151,22 +150,22 @@ def first_weights_for_all(grad_output, cache):
 
 @multi_head_attention_backward.mistake("goes through the heads in reverse", reread="Copies of one head see nothing")
 def heads_in_reverse(grad_output, cache):
-    """The last head gets the gradient that belongs to the first. Walking *back* through the layer does not turn the
-    order of the heads round: they stand side by side."""
+    """The last head gets the gradient that belongs to the first. Going *back* through the layer does not reverse the
+    order of the heads: they are side by side."""
     return back(grad_output, cache, split=lambda x, n: reference.split_heads(x, n)[..., ::-1, :, :])
 
 
 @multi_head_attention_backward.mistake("treats the softmax Jacobian as diagonal")
 def diagonal_jacobian(grad_output, cache):
-    """You multiply by s(1 - s). Softmax mixes a whole row: each score moves every weight of its row, so the row's
-    weighted average has to come off: s * (g - sum(g * s))."""
+    """You multiply by s(1 - s). Softmax mixes a whole row: each score moves every weight of its row, so subtract the
+    row's weighted average: s * (g - sum(g * s))."""
     return back(grad_output, cache, through=through_scores(lambda g, s: g * s * (1 - s)))
 
 
 @multi_head_attention_backward.mistake("makes the keys' gradient from the values")
 def keys_from_values(grad_output, cache):
-    """Your gradient of the keys is dS^T V, where dS^T Q belongs: a score is a product of a query and a key, so what
-    comes back to the key is multiplied with the *query*."""
+    """Your gradient of the keys is dS^T V, where dS^T Q belongs: a score is a product of a query and a key, so the
+    key's gradient is multiplied by the *query*."""
     from_values = through_scores(keys_from=lambda s, c: np.einsum("...qk,...kd->...kd", s, c[2]))
     return back(grad_output, cache, through=from_values)
 
@@ -180,8 +179,8 @@ def scores_not_turned(grad_output, cache):
 
 @multi_head_attention_backward.mistake("forgets the scale")
 def scale_forgotten(grad_output, cache):
-    """The forward pass divided the scores by the root of d_key, so the gradients of queries and keys carry the same
-    factor; yours are too large by that root."""
+    """The forward pass divided the scores by the root of d_key, so the gradients of queries and keys have the same
+    factor. Yours are too large by that root."""
     return back(grad_output, cache, through=through_scores(d_scale=lambda keys, values: 1))
 
 
@@ -190,7 +189,7 @@ def scale_forgotten(grad_output, cache):
 )
 def back_scaled_by_d_model(grad_output, cache):
     """The gradients of queries and keys are divided by the root of all heads' features together; the forward pass
-    divided by the root of one head's, d_key."""
+    divided by the root of one head's width, d_key."""
     together = through_scores(d_scale=lambda keys, values: keys.shape[-1] * keys.shape[-3])
     return back(grad_output, cache, through=together)
 
@@ -215,28 +214,28 @@ def back_scaled_by_d_value(grad_output, cache):
 
 @multi_head_attention_backward.mistake("scales the queries' gradient only")
 def back_keys_unscaled(grad_output, cache):
-    """The queries' gradient has the factor one over the root of d_key, the keys' has not. It belongs to the scores, and
-    both got their gradient through them."""
+    """The queries' gradient has the factor 1 / sqrt(d_key), but the keys' gradient does not. The factor belongs to the
+    scores, and both got their gradient through them."""
     return back(grad_output, cache, through=through_unscaled(1))
 
 
 @multi_head_attention_backward.mistake("scales the keys' gradient only")
 def back_queries_unscaled(grad_output, cache):
-    """The keys' gradient has the factor one over the root of d_key, the queries' has not. It belongs to the scores, and
-    both got their gradient through them."""
+    """The keys' gradient has the factor 1 / sqrt(d_key), but the queries' gradient does not. The factor belongs to the
+    scores, and both got their gradient through them."""
     return back(grad_output, cache, through=through_unscaled(0))
 
 
 @multi_head_attention_backward.mistake("gives softmax_backward its arguments in the wrong order")
 def softmax_arguments_exchanged(grad_output, cache):
-    """The weights stand where their gradient belongs, and the gradient where the weights do: both have one shape, so
-    nothing complains. It is softmax_backward(grad_weights, weights)."""
+    """You pass the weights where their gradient belongs, and the gradient where the weights belong. Both have the same
+    shape, so there is no error. It is softmax_backward(grad_weights, weights)."""
     return back(grad_output, cache, through=through_scores(lambda g, weights: softmax_backward(weights, g)))
 
 
 @multi_head_attention_backward.mistake("exchanges the gradients of query and key")
 def query_and_key_exchanged(grad_output, cache):
-    """The first gradient is that of `key`, the second that of `query`. Where both have one shape nothing complains.
+    """The first gradient is that of `key`, the second that of `query`. If both have the same shape, there is no error.
     Return query, key, value, params, the order of the forward's arguments."""
     grad_query, grad_key, *others = reference.multi_head_attention_backward(grad_output, cache)
     return grad_key, grad_query, *others
@@ -244,8 +243,8 @@ def query_and_key_exchanged(grad_output, cache):
 
 @multi_head_attention_backward.mistake("takes the queries' gradient for the keys', and the other way round")
 def heads_queries_and_keys_exchanged(grad_output, cache):
-    """Behind the attention the gradients of queries and keys are exchanged, so that each goes on through the other's
-    projection, into its weight, its bias and its input. With as many queries as keys the shapes agree.
+    """After the attention's backward pass you swap the gradients of queries and keys, so each goes on through the
+    other's projection, into its weight, its bias and its input. With as many queries as keys the shapes agree.
     `attention_backward` returns queries, keys, values."""
 
     def exchanged(grad, attention_cache):
@@ -255,26 +254,26 @@ def heads_queries_and_keys_exchanged(grad_output, cache):
     return back(grad_output, cache, through=exchanged)
 
 
-@multi_head_attention_backward.mistake("hands b_key the gradient of b_query", reread="Why the key bias has no gradient")
+@multi_head_attention_backward.mistake("gives b_key the gradient of b_query", reread="Why the key bias has no gradient")
 def query_bias_twice(grad_output, cache):
-    """Where the gradient of b_key belongs stands that of b_query once more. That of b_key is zero, up to rounding: it
-    shifts all scores of a row alike, and softmax does not see that."""
+    """In place of b_key's gradient you return that of b_query a second time. The gradient of b_key is zero, up to
+    rounding: b_key shifts all scores of a row alike, and softmax ignores a shift."""
     *_, grads = reference.multi_head_attention_backward(grad_output, cache)
     return instead(grad_output, cache, b_key=grads["b_query"])
 
 
-@multi_head_attention_backward.mistake("hands b_query the gradient of b_key", reread="Why the key bias has no gradient")
+@multi_head_attention_backward.mistake("gives b_query the gradient of b_key", reread="Why the key bias has no gradient")
 def key_bias_twice(grad_output, cache):
-    """Where the gradient of b_query belongs stands that of b_key once more, which is zero, up to rounding. The queries'
-    bias does change the scores of a row, each by another key."""
+    """In place of b_query's gradient you return that of b_key, which is zero, up to rounding. b_query does change the
+    weights, because it adds a different number to the score of each key."""
     *_, grads = reference.multi_head_attention_backward(grad_output, cache)
     return instead(grad_output, cache, b_query=grads["b_key"])
 
 
 @multi_head_attention_backward.mistake("averages the biases' gradients over the rows")
 def biases_averaged(grad_output, cache):
-    """The weights' gradients are right, and those of the biases are *means* over the rows. A bias was added to every
-    row, so what comes back from the rows adds up: sum, not mean."""
+    """The weights' gradients are right, but those of the biases are *means* over the rows. A bias was added to every
+    row, so its gradients from all rows add up: take the sum, not the mean."""
 
     def mean_for_the_bias(grad, linear_cache):
         return *linear_backward(grad, linear_cache)[:2], as_rows(grad).mean(axis=0)
@@ -285,7 +284,7 @@ def biases_averaged(grad_output, cache):
 @multi_head_attention_backward.mistake("averages over the batch")
 def batch_averaged(grad_output, cache):
     """The parameters' gradients are divided by the size of the first axis. Every sentence used the same weights, and
-    where paths meet their gradients *add*; a mean belongs into the loss and arrives with grad_output."""
+    where paths meet their gradients *add*. A mean belongs in the loss, and is already inside grad_output."""
     n = grad_output.shape[0] if grad_output.ndim > 2 else 1
     *grad_inputs, grads = reference.multi_head_attention_backward(grad_output, cache)
     return *grad_inputs, {name: grad / n for name, grad in grads.items()}
@@ -293,8 +292,8 @@ def batch_averaged(grad_output, cache):
 
 @multi_head_attention_backward.mistake("keeps only the last sentence's share")
 def last_sentence_only(grad_output, cache):
-    """The parameters' gradients hold the share of the last sentence alone: a loop that assigns (`=`) where it should
-    add (`+=`)."""
+    """The parameters' gradients contain the share of the last sentence alone, as from a loop that assigns (`=`) where
+    it should add (`+=`)."""
 
     def last_only(grad, linear_cache):
         grad_x, *right = linear_backward(grad, linear_cache)
@@ -340,7 +339,7 @@ def pytorch_layout(grad_output, cache):
 @multi_head_attention_backward.mistake("adds the three inputs' gradients up")
 def inputs_added_up(grad_output, cache):
     """You add up the gradients of query, key and value. That is right for self-attention, where the three are one
-    array, but it is the caller who knows it; this layer has three inputs and returns three gradients."""
+    array, but only the caller knows that. This layer has three inputs and returns three gradients."""
     *grad_inputs, grads = reference.multi_head_attention_backward(grad_output, cache)
     total = sum(grad_inputs[1:], grad_inputs[0])
     return total, total, total, grads
@@ -348,8 +347,8 @@ def inputs_added_up(grad_output, cache):
 
 @multi_head_attention_backward.mistake("takes the cotangent for ones", reread="Copies of one head see nothing")
 def ones_for_the_cotangent(grad_output, cache):
-    """Your gradients are those of the plain sum of the outputs. How the loss depends on each output is what grad_output
-    tells you."""
+    """Your gradients are those of the plain sum of the outputs. grad_output tells you how the loss depends on each
+    output."""
     return reference.multi_head_attention_backward(np.ones_like(grad_output), cache)
 
 

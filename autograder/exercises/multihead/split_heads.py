@@ -45,31 +45,31 @@ def _(draw):
 
 @split_heads.mistake("reshapes without moving an axis", reread="Why a reshape alone will not do")
 def only_a_view(x, n_heads):
-    """The shape is right and the numbers are in the wrong heads: a reshape reads the entries in their old order, so the
-    first head gets whole rows, all the features of the first positions, and "position" and "feature" are mixed. Split
-    the last axis in two first, then exchange the positions' axis with the heads' axis."""
+    """The shape is right, but the numbers are in the wrong heads: a reshape reads the entries in their old order, so
+    the first head gets whole rows, all the features of the first positions, and "position" and "feature" are mixed.
+    First split the last axis in two, then swap the axes of positions and heads."""
     return view_split(x, n_heads)
 
 
 @split_heads.mistake("deals the features out in turn")
 def dealt_in_turn(x, n_heads):
-    """Head 0 gets features 0, h, 2h, ... and not the first slice. A consistent deal would do for a new model; but here
-    the features stand in blocks, head after head, as in the paper's concatenation and in PyTorch's weights. Split the
-    last axis into (n_heads, d_head), not into (d_head, n_heads)."""
+    """Head 0 gets features 0, h, 2h, ... and not the first slice. A new model could do this consistently, but here the
+    features are in blocks, head after head, as in the paper's concatenation and in PyTorch's weights. Split the last
+    axis into (n_heads, d_head), not into (d_head, n_heads)."""
     return interleaved_split(x, n_heads)
 
 
-@split_heads.mistake("leaves the heads behind the positions")
+@split_heads.mistake("leaves the heads after the positions")
 def not_moved(x, n_heads):
     """The features are split, but the axes are (..., T, n_heads, d_head). The last two axes are the matrix, so
-    attention would now compare the heads of one position with each other. Bring the positions next to the features:
+    attention would now compare the heads of one position with each other. Move the positions next to the features:
     (..., n_heads, T, d_head)."""
     return turned_back(reference.split_heads(x, n_heads))
 
 
 @split_heads.mistake("counts the axes from the front")
 def axes_from_the_front(x, n_heads):
-    """Axes 0 and 1 are positions and heads only while there is no batch. With one, you exchange the batch with the
+    """Axes 0 and 1 are positions and heads only while there is no batch. With a batch, you swap the batch with the
     positions. Count from the end: -2 and -3."""
     *batch, length, d_model = x.shape
     return x.reshape(*batch, length, n_heads, d_model // n_heads).swapaxes(0, 1)
@@ -77,8 +77,8 @@ def axes_from_the_front(x, n_heads):
 
 @split_heads.mistake("takes exactly one batch axis for granted")
 def one_batch_axis_only(x, n_heads):
-    """`transpose(0, 2, 1, 3)` names four axes, so it fails for a single sentence and for two batch axes. Exchange two
-    axes counted from the end, and leave the others alone."""
+    """`transpose(0, 2, 1, 3)` names four axes, so it fails for a single sentence and for two batch axes. Swap two axes,
+    counted from the end, and leave the others alone."""
     *batch, length, d_model = x.shape
     return x.reshape(*batch, length, n_heads, d_model // n_heads).transpose(0, 2, 1, 3)
 
@@ -94,23 +94,23 @@ def folded_into_the_batch(x, n_heads):
 
 @split_heads.mistake("puts the heads in front of the batch")
 def heads_in_front(x, n_heads):
-    """The heads stand before the batch, which is right for one sentence only. A mask, and whatever else has a batch
-    axis in front, would meet them: (..., n_heads, T, d_head)."""
+    """The heads come before the batch, which is right for one sentence only. With a batch, the first axis of a mask
+    would meet the heads. Return (..., n_heads, T, d_head)."""
     return np.moveaxis(reference.split_heads(x, n_heads), -3, 0)
 
 
 @split_heads.mistake("exchanges the batch and the heads")
 def batch_and_heads_exchanged(x, n_heads):
-    """The heads are cut out one after the other, so that their axis comes before the batch, and then the two are read
-    the other way round: the shape is right, and a sentence holds heads of other sentences. Move the heads' axis behind
-    the batch; a reshape does not."""
+    """You cut out the heads one after the other, so their axis comes before the batch, and then read the two axes the
+    other way round. The shape is right, but a sentence contains heads of other sentences. Move the heads' axis after
+    the batch; a reshape does not move it."""
     return misread_split(x, n_heads)
 
 
-@split_heads.mistake("turns each head")
+@split_heads.mistake("transposes each head")
 def each_head_turned(x, n_heads):
-    """The heads are in their place, but within each the features stand before the positions: (..., n_heads, d_head, T).
-    A head is a matrix with a row for each position."""
+    """The heads are in their place, but within each head the features come before the positions: (..., n_heads, d_head,
+    T). A head is a matrix with a row for each position."""
     return turned(reference.split_heads(x, n_heads))
 
 
@@ -123,8 +123,8 @@ def heads_of_that_size(x, n_heads):
 
 @split_heads.mistake("drops the features that are left over")
 def leftovers_dropped(x, n_heads):
-    """If the features cannot be shared out evenly, the last ones vanish without a word. A size that does not fit is a
-    mistake of the caller, and the caller should hear of it: raise a ValueError."""
+    """If the features cannot be shared out evenly, the last ones vanish without an error. A size that cannot be divided
+    is the caller's mistake, so report it: raise a ValueError."""
     return reference.split_heads(x[..., : x.shape[-1] // n_heads * n_heads], n_heads)
 
 

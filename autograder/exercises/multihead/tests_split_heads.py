@@ -113,13 +113,13 @@ def accepts_everything(function):
 @tests_split_heads.mistake("rejects every function")
 def rejects_everything(function):
     """Your test rejects right functions and wrong ones alike. Write down by hand what the right heads are for a small
-    array, and compare your expectation with that."""
+    array, and compare your expected values with them."""
     return tested(function, agree=lambda heads, x, n_heads: heads.shape == x.shape)
 
 
 @tests_split_heads.mistake("says True of wrong functions and False of right ones")
 def answer_inverted(function):
-    """The answers are the wrong way round. True accepts a function."""
+    """Your answers are the wrong way round. True accepts a function."""
     return not reference.tests_split_heads(function)
 
 
@@ -143,7 +143,7 @@ def equal_entries(function):
 
 @tests_split_heads.mistake("tries a single head")
 def single_head(function):
-    """Your test accepts functions that are right for a single head. With one head nothing has to be moved. Use
+    """Your test accepts functions that are right for a single head. With one head there is nothing to move. Use
     several, and let their number differ from the number of features in a head."""
     return tested(function, shapes=[((5, 4), 1), ((2, 5, 4), 1), ((3, 2, 5, 4), 1)])
 
@@ -171,7 +171,7 @@ def heads_as_wide_as_many(function):
 @tests_split_heads.mistake("does not ask for features that cannot be divided")
 def errors_unwatched(function):
     """Your test accepts a function that drops the features that are left over. Call the function with a width that
-    cannot be divided, and see that it raises a ValueError."""
+    cannot be divided, and check that it raises a ValueError."""
     return tested(function, promises=(keeps_float32,))
 
 

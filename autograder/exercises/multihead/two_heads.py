@@ -54,22 +54,22 @@ def heads_exchanged(n_words, length):
 
 @two_heads.mistake("lets the columns of the heads take turns", reread="From the loop to an axis")
 def columns_take_turns(n_words, length):
-    """Your columns belong to head 0, head 1, head 0, head 1, and so on. The split cuts the features into blocks that
-    stand side by side, so the first half of the columns is head 0."""
+    """Your columns belong to head 0, head 1, head 0, head 1, and so on. The split cuts the features into blocks side by
+    side, so the first half of the columns is head 0."""
     return tuple(np.stack(np.split(w, 2, axis=1), axis=2).reshape(len(w), -1) for w in weights(n_words, length))
 
 
 @two_heads.mistake("asks the same in both heads")
 def both_before(n_words, length):
-    """Both heads find the word before. Head 1 needs another query: that of every position equals the key of position
+    """Both heads find the word before. Head 1 needs another query: at every position, it equals the key of position
     0."""
     return weights(n_words, length, first=np.eye(length, k=-1))
 
 
 @two_heads.mistake("asks both questions in each head", reread="Why one softmax is not enough")
 def both_at_once(n_words, length):
-    """Each head asks for the word before and for the first word, so each shares its weight out between two positions.
-    One softmax cannot answer two questions. Give each head a question of its own."""
+    """Each head asks for the word before and for the first word, so each splits its weight between two positions. One
+    softmax cannot answer two questions. Give each head a question of its own."""
     both = np.eye(length, k=-1) + np.repeat(np.eye(1, length), length, axis=0)
     return weights(n_words, length, before=both, first=both)
 
@@ -77,7 +77,7 @@ def both_at_once(n_words, length):
 @two_heads.mistake("lets only the first position ask")
 def only_the_first_asks(n_words, length):
     """In head 1 only position 0 has a query. Every position should find the first one, so each of them needs the same
-    query: fill the whole column of w_query, and not one entry."""
+    query: fill the whole column of w_query, not one entry."""
     return weights(n_words, length, first=np.diag(np.eye(length)[0]))
 
 
@@ -90,14 +90,14 @@ def last_place(n_words, length):
 
 @two_heads.mistake("forgets that the scores are divided", reread="What one head costs, and how it is scaled")
 def not_scaled(n_words, length):
-    """Your queries would be strong enough if nothing divided the scores. Each head divides its own by the square root
-    of its width, d_head. Multiply the queries by that root."""
+    """Your queries would be strong enough if nothing divided the scores. Each head divides its scores by the square
+    root of its width, d_head. Multiply the queries by that root."""
     return weights(n_words, length, strength=np.log(1000 * length))
 
 
 @two_heads.mistake("hands over values in one head only")
 def one_value(n_words, length):
-    """Head 1 looks at the right position, and its values are zero. Each head has its own block of w_value: put the
+    """Head 1 looks at the right position, but its values are zero. Each head has its own block of w_value: put the
     identity into both."""
     w_query, w_key, w_value = weights(n_words, length)
     w_value[:, n_words:] = 0

@@ -34,8 +34,8 @@ def changed(params, **biases):
 
 @without_needless_biases.mistake("drops the value bias")
 def value_bias_dropped(params):
-    """b_value is zero, and nothing takes its place. Unlike the key bias, it changes the output: every query gets it,
-    whatever its weights are, because they add up to one. So b_output can carry it."""
+    """b_value is zero, and nothing takes its place. Unlike the key bias, it changes the output: every query gets
+    b_value, whatever its weights are, because they add up to one. So b_output can carry it."""
     return changed(params, b_output=params["b_output"])
 
 
@@ -48,21 +48,21 @@ def value_bias_twice(params):
 
 @without_needless_biases.mistake("keeps the key bias")
 def key_bias_kept(params):
-    """b_key is still there. It adds one number to a whole row of scores, and the softmax does not see that, so zeros
+    """b_key is still there. It adds one number to a whole row of scores, and softmax ignores such a shift, so zeros
     give the same output."""
     return changed(params, b_key=params["b_key"])
 
 
 @without_needless_biases.mistake("moves the key bias to the queries")
 def key_bias_to_queries(params):
-    """You add b_key to b_query. A query bias adds b · k_j to the scores, which depends on the key, so this changes
-    the weights. The key bias can go without a replacement."""
+    """You add b_key to b_query. A query bias adds b · k_j to the scores, which depends on the key, so this changes the
+    weights. The key bias needs no replacement."""
     return changed(params, b_query=params["b_query"] + params["b_key"])
 
 
 @without_needless_biases.mistake("sets the query bias to zero as well")
 def query_bias_dropped(params):
-    """b_query is not idle: it adds b · k_j to the score of key j, which differs from key to key. Leave it as it
+    """b_query does have an effect: it adds b · k_j to the score of key j, which differs from key to key. Leave it as it
     is."""
     return changed(params, b_query=np.zeros_like(params["b_query"]))
 
@@ -75,7 +75,8 @@ def output_bias_replaced(params):
 
 @without_needless_biases.mistake("subtracts what it folds")
 def subtracted(params):
-    """b_output loses b_value @ w_output. The layer without a value bias lacks exactly this, so add it."""
+    """You subtract b_value @ w_output from b_output. Without a value bias the layer lacks exactly this term, so add
+    it."""
     return changed(params, b_output=params["b_output"] - params["b_value"] @ params["w_output"])
 
 
