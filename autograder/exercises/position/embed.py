@@ -49,7 +49,7 @@ def rows(tokens, table, scale):
 
 @embed.mistake("forgets to scale", reread="Why the embeddings are scaled")
 def not_scaled(tokens, table):
-    """These are the rows of the table as they stand. The paper multiplies them by the root of d_model."""
+    """These are the rows of the table, unscaled. The paper multiplies them by the root of d_model."""
     return rows(tokens, table, 1.0)
 
 
@@ -62,20 +62,20 @@ def divided(tokens, table):
 
 @embed.mistake("scales by d_model, not its root", reread="Why the embeddings are scaled")
 def whole_width(tokens, table):
-    """The rows are multiplied by d_model; it should be its root."""
+    """You multiply the rows by d_model. Multiply by its root."""
     return rows(tokens, table, float(table.shape[1]))
 
 
 @embed.mistake("scales by the root of the vocabulary", reread="Why the embeddings are scaled")
 def root_of_vocab(tokens, table):
-    """The factor is the root of the table's *height*. It should be that of its width, d_model."""
+    """Your factor is the root of the table's *height*. It should be the root of its width, d_model."""
     return rows(tokens, table, math.sqrt(table.shape[0]))
 
 
 @embed.mistake("reads a negative token as one from the end")
 def negative_passes(tokens, table):
-    """NumPy reads -1 as the last row, without a word. A negative token is a bug somewhere else (a padding number that
-    was not replaced, say), and should be heard of here: raise IndexError."""
+    """NumPy reads -1 as the last row, without an error. A negative token is a bug somewhere else (a padding number that
+    was not replaced, say), and you should report it here: raise IndexError."""
     return table[tokens] * math.sqrt(table.shape[1]), (tokens, len(table))
 
 
@@ -86,27 +86,26 @@ def clipped(tokens, table):
     return table[np.clip(tokens, 0, len(table) - 1)] * math.sqrt(table.shape[1]), (tokens, len(table))
 
 
-@embed.mistake("makes float64 of float32")
+@embed.mistake("turns float32 into float64")
 def promoted(tokens, table):
-    """A float32 table gives float64: `np.sqrt` of an int is a NumPy float64, and that decides the dtype of the
-    product. A plain Python float, as `math.sqrt` gives, does not."""
+    """A float32 table gives float64: `np.sqrt` of an int is a NumPy float64, and it makes the product float64. A plain
+    Python float, as `math.sqrt` gives, does not."""
     output, cache = reference.embed(tokens, table)
     return output.astype(np.float64), cache
 
 
 @embed.mistake("scales the caller's table")
 def table_scaled_in_place(tokens, table):
-    """The caller's table is larger than before: the next call will scale it again. Scale
-    what you looked up, not the table."""
+    """You change the caller's table: the next call will scale it again. Scale what you looked up, not the table."""
     output, cache = reference.embed(tokens, table)
     table *= math.sqrt(table.shape[1])
     return output, cache
 
 
-@embed.mistake("asks no tokens for their smallest")
+@embed.mistake("takes the minimum of no tokens")
 def no_empty_text(tokens, table):
-    """The smallest of no tokens does not exist, and NumPy raises ValueError. A text of no tokens is a rare guest, not
-    an error: it has no token outside the table."""
+    """An empty array has no minimum, so NumPy raises ValueError. A text without tokens is rare, but not an error: it
+    has no token outside the table."""
     if tokens.min() < 0 or tokens.max() >= len(table):
         raise IndexError
     return reference.embed(tokens, table)
@@ -123,8 +122,8 @@ def unknown_is_zero(tokens, table):
 
 @embed.mistake("gives token 0 zeros")
 def token_0_is_zero(tokens, table):
-    """Token 0 gets zeros, as with `padding_idx=0` in PyTorch. This table knows no padding: token 0 has a row like every
-    other, and it is the masks that keep padding out."""
+    """Token 0 gets zeros, as with `padding_idx=0` in PyTorch. This table has no padding: token 0 has a row like every
+    other, and the masks keep padding out."""
     output, cache = reference.embed(tokens, table)
     return output * (tokens != 0)[..., None], cache
 

@@ -53,9 +53,9 @@ def _(draw):
 
 @embed_backward.mistake("counts a repeated token once")
 def repeated_once(grad_output, cache):
-    """`grad[tokens] += ...` with a repeated token adds only once: NumPy reads all rows, adds, and writes all rows
-    back, and the last one written wins. No error, no warning, and right as long as no token comes twice. `np.add.at`
-    adds every time."""
+    """`grad[tokens] += ...` with a repeated token adds only once: NumPy reads all rows, adds, and writes all rows back,
+    and the last one written wins. There is no error and no warning, and the result is right as long as no token comes
+    twice. `np.add.at` adds every time."""
     tokens, vocab = cache
     grad_table = np.zeros((vocab, grad_output.shape[-1]), grad_output.dtype)
     grad_table[tokens] += grad_output
@@ -64,22 +64,22 @@ def repeated_once(grad_output, cache):
 
 @embed_backward.mistake("forgets the scale")
 def backward_unscaled(grad_output, cache):
-    """What arrives is gathered rightly, but not scaled. The forward pass multiplies by the root of d_model, so the
-    gradient does too."""
+    """You gather the gradients correctly, but do not scale them. The forward pass multiplies by the root of d_model, so
+    multiply the gradient by it, too."""
     return (reference.embed_backward(grad_output, cache) / math.sqrt(grad_output.shape[-1])).astype(grad_output.dtype)
 
 
 @embed_backward.mistake("divides by the scale")
 def backward_divided(grad_output, cache):
-    """You divide by the root of d_model. A backward pass does not undo the forward pass: it multiplies by the same
-    slope."""
+    """You divide by the root of d_model. The backward pass does not undo the forward pass: it multiplies by the same
+    factor."""
     return (reference.embed_backward(grad_output, cache) / grad_output.shape[-1]).astype(grad_output.dtype)
 
 
 @embed_backward.mistake("averages over the places of a token")
 def averaged(grad_output, cache):
-    """What arrives at a token's places is averaged. A row that is used five times moves the loss in five ways, and
-    their slopes add up."""
+    """You average what arrives at a token's places. A row that is used five times changes the loss in five ways, and
+    these gradients add up."""
     tokens, vocab = cache
     counts = np.maximum(1, np.bincount(tokens.reshape(-1), minlength=vocab))[:, None]
     return (reference.embed_backward(grad_output, cache) / counts).astype(grad_output.dtype)
@@ -87,15 +87,15 @@ def averaged(grad_output, cache):
 
 @embed_backward.mistake("divides by the number of tokens")
 def over_all_tokens(grad_output, cache):
-    """The gradient is divided by the number of tokens. If the loss is a mean, that factor has arrived in
-    `grad_output` already."""
+    """The gradient is divided by the number of tokens. If the loss is a mean, that factor is already in
+    `grad_output`."""
     grad_table = reference.embed_backward(grad_output, cache) / max(1, cache[0].size)
     return grad_table.astype(grad_output.dtype)
 
 
 @embed_backward.mistake("looks at the last sentence only")
 def last_sentence(grad_output, cache):
-    """Only the last sentence of the batch is gathered; a table is shared by all of them."""
+    """You gather the last sentence of the batch only. All sentences share the table."""
     tokens, vocab = cache
     if tokens.ndim == 1:
         return reference.embed_backward(grad_output, cache)
@@ -109,21 +109,22 @@ def occurring_only(grad_output, cache):
     return reference.embed_backward(grad_output, cache)[np.unique(cache[0])]
 
 
-@embed_backward.mistake("makes float64 of float32")
+@embed_backward.mistake("turns float32 into float64")
 def backward_promoted(grad_output, cache):
-    """`np.zeros` makes float64 unless it is told otherwise; the gradient should have the dtype of what arrives."""
+    """`np.zeros` makes float64 unless you name a dtype. The gradient should have the dtype of what arrives."""
     return reference.embed_backward(grad_output, cache).astype(np.float64)
 
 
 @embed_backward.mistake("scales by d_model, not its root")
 def backward_by_whole_width(grad_output, cache):
-    """What arrives is multiplied by d_model. The forward pass multiplies by its root, and the gradient by the same."""
+    """You multiply what arrives by d_model. The forward pass multiplies by its root, so multiply the gradient by the
+    root, too."""
     return reference.embed_backward(grad_output, cache) * math.sqrt(grad_output.shape[-1])
 
 
 @embed_backward.mistake("gives token 0 no gradient")
 def token_0_frozen(grad_output, cache):
-    """Row 0 of the gradient is zero, as with `padding_idx=0` in PyTorch. This table knows no padding: token 0 has a row
+    """Row 0 of the gradient is zero, as with `padding_idx=0` in PyTorch. This table has no padding: token 0 has a row
     like every other, and it learns."""
     grad_table = reference.embed_backward(grad_output, cache)
     grad_table[0] = 0

@@ -81,16 +81,16 @@ def twice_as_far(k, d_model):
 
 @looks_back.mistake("looks in the right direction, but softly", reread="Dot products know the distance only")
 def softly(k, d_model):
-    """The right position gets the largest weight, but its neighbours get much as well. The slow clocks hardly differ
-    between neighbours, so the best score exceeds the next by a small amount. Multiply the query by a large number."""
+    """The right position gets the largest weight, but its neighbours also get a lot. The slow clocks hardly differ
+    between neighbours, so the best score exceeds the next one only a little. Multiply the query by a large number."""
     return reference.shift_matrix(-k, d_model), np.eye(d_model)
 
 
 @looks_back.mistake("is sharp enough for short sentences only", reread="Dot products know the distance only")
 def sharp_when_near(k, d_model):
-    """This strength is enough while the fastest clock has not come round. Six positions are one turn of it, less 0.28
-    radians, and the slower clocks have hardly moved by then. So farther off the second best score comes close. Make the
-    query stronger."""
+    """This strength is enough until the fastest clock has come round. Six positions are one turn of it, less 0.28
+    radians, and the slower clocks have hardly moved by then. So in longer sentences the second-best score comes close.
+    Make the query stronger."""
     return 80 * reference.shift_matrix(-k, d_model), np.eye(d_model)
 
 

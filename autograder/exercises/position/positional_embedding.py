@@ -50,7 +50,7 @@ def right_encoding(tokens, table, start):
 
 @positional_embedding.mistake("adds the positions before scaling")
 def scaled_after_adding(tokens, table, start=0):
-    """The encoding is added first and then scaled with the embedding, so it is sqrt(d_model) times too large: it
+    """You add the encoding first and then scale it with the embedding, so it is sqrt(d_model) times too large: it
     drowns the words instead of accompanying them. Scale first, then add."""
     scale = math.sqrt(table.shape[1])
     return with_positions(tokens, table, right_encoding(tokens, table, start) * scale)
@@ -58,7 +58,7 @@ def scaled_after_adding(tokens, table, start=0):
 
 @positional_embedding.mistake("forgets to scale the embeddings", reread="Why the embeddings are scaled")
 def positions_unscaled(tokens, table, start=0):
-    """The encoding is added to rows of the table that are not scaled, and are small beside it."""
+    """You add the encoding to rows of the table that are not scaled, and are small beside it."""
     _, cache = reference.embed(tokens, table)
     return (table[tokens] + right_encoding(tokens, table, start)).astype(table.dtype), cache
 
@@ -71,8 +71,8 @@ def no_positions(tokens, table, start=0):
 
 @positional_embedding.mistake("ignores start")
 def start_ignored(tokens, table, start=0):
-    """Positions begin at 0, whatever `start` says. In decoding step by step each new token would think that it is the
-    first."""
+    """Positions begin at 0, whatever `start` says. In step-by-step decoding, every new token would get the position of
+    the first."""
     return with_positions(tokens, table, right_encoding(tokens, table, 0))
 
 
@@ -84,8 +84,8 @@ def positions_from_one(tokens, table, start=0):
 
 @positional_embedding.mistake("looks the encoding up by token")
 def encoding_of_the_token(tokens, table, start=0):
-    """The row of the encoding is chosen by the *token number*: a word gets the same one wherever it stands, and order
-    is still invisible. Choose it by place."""
+    """The row of the encoding is chosen by the *token number*: a word gets the same row wherever it is, and order is
+    still invisible. Choose the row by position."""
     encoding = reference.sinusoidal_encoding(start + len(table), table.shape[1])
     return with_positions(tokens, table, encoding[start + tokens])
 
@@ -107,18 +107,19 @@ def counts_through(tokens, table, start=0):
     return with_positions(tokens, table, encoding.reshape(*tokens.shape, table.shape[1]))
 
 
-@positional_embedding.mistake("sets the positions beside the words", reread="Why add, and not concatenate?")
+@positional_embedding.mistake("puts the positions beside the words", reread="Why add, and not concatenate?")
 def concatenated(tokens, table, start=0):
-    """The encoding is put beside the embedding, so vectors are twice as wide. It could be done, but the paper adds."""
+    """You put the encoding beside the embedding, so vectors are twice as wide. That can work, but the paper adds the
+    two."""
     embedding, cache = reference.embed(tokens, table)
     encoding = np.broadcast_to(right_encoding(tokens, table, start), embedding.shape)
     return np.concatenate([embedding, encoding.astype(table.dtype)], axis=-1), cache
 
 
-@positional_embedding.mistake("makes float64 of float32")
+@positional_embedding.mistake("turns float32 into float64")
 def positions_promoted(tokens, table, start=0):
-    """The encoding is float64, and so is a sum with it, whatever the table was. Bring the encoding into the table's
-    dtype."""
+    """The encoding is float64, and so is a sum with it, whatever the table's dtype is. Convert the encoding to the
+    table's dtype."""
     output, cache = reference.positional_embedding(tokens, table, start)
     return output.astype(np.float64), cache
 
@@ -140,7 +141,7 @@ def counted_backwards(tokens, table, start=0):
 
 @positional_embedding.mistake("takes the positions from a table of fixed length")
 def table_of_ten(tokens, table, start=0):
-    """You take the positions from a table with a fixed number of rows, and this text goes beyond its last row. Compute
+    """You take the positions from a table with a fixed number of rows, but this text goes beyond its last row. Compute
     as many as you need: `start + T` positions, of which you use the last T."""
     return with_positions(tokens, table, reference.sinusoidal_encoding(10, table.shape[1])[start:][: tokens.shape[-1]])
 

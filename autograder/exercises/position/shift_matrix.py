@@ -54,8 +54,8 @@ def refuse_odd(d_model):
 
 @shift_matrix.mistake("moves the other way")
 def transposed_rotation(k, d_model):
-    """This matrix moves k positions *back*. It is the transpose of the right one: either a sign is turned round, or you
-    built it for columns, R p, and here vectors are rows, p R."""
+    """This matrix moves k positions *back*. It is the transpose of the right one: either a sign is flipped, or you
+    built it for columns, R p, but here vectors are rows, p R."""
     return blocks(-k, d_model)
 
 
@@ -68,13 +68,13 @@ def no_minus(k, d_model):
 
 @shift_matrix.mistake("takes 1000 for 10000")
 def shift_base_1000(k, d_model):
-    """The base is 1000. The matrix must turn each pair at the speed at which the encoding has it turning."""
+    """The base is 1000. The matrix must turn each pair as fast as the encoding does."""
     return blocks(k, d_model, base=1000.0)
 
 
 @shift_matrix.mistake("has i/d where 2i/d belongs")
 def shift_half_exponent(k, d_model):
-    """The exponent is the pair's number over d_model; it should be twice that, as in the encoding."""
+    """Your exponent is the pair's number over d_model. It should be twice that, as in the encoding."""
     return blocks(k, d_model, base=100.0)
 
 
@@ -100,14 +100,14 @@ def always_one(k, d_model):
 @shift_matrix.mistake("multiplies the matrix by k")
 def times_k(k, d_model):
     """You took k times the matrix of one step. Steps are made one after the other: the *angle* is multiplied by k, or
-    the matrix taken to the k-th power."""
+    the matrix is raised to the k-th power."""
     return k * blocks(1, d_model)
 
 
 @shift_matrix.mistake("is made for sines and cosines in halves")
 def rotation_in_halves(k, d_model):
     """This is right for an encoding with all sines on the left and all cosines on the right. Here they take turns, so
-    each rotation sits in two neighbouring rows and columns."""
+    each rotation is in two neighbouring rows and columns."""
     refuse_odd(d_model)
     order = np.concatenate([np.arange(0, d_model, 2), np.arange(1, d_model, 2)])
     return blocks(k, d_model)[np.ix_(order, order)]
@@ -139,7 +139,7 @@ def odd_passes(k, d_model):
 @shift_matrix.mistake("multiplies where it should divide")
 def shift_too_fast(k, d_model):
     """k is multiplied by the power of 10000 instead of divided: the first pair is right, and the slow ones race. The
-    matrix must turn each pair at the speed at which the encoding has it turning."""
+    matrix must turn each pair as fast as the encoding does."""
     return blocks(k, d_model, base=1e-4)
 
 

@@ -39,8 +39,8 @@ def _(draw):
 
 @sinusoidal_encoding.mistake("takes 1000 for 10000")
 def base_1000(length, d_model):
-    """The base is 1000, and should be 10000. The first pair is right, since any base to
-    the power 0 is 1, and the slow pairs turn up to ten times too fast; entries differ by up to 2."""
+    """The base is 1000, but should be 10000. The first pair is right, since any base to the power 0 is 1, but the slow
+    pairs turn up to ten times too fast. Entries differ by up to 2."""
     return taking_turns(angles_of(length, d_model, base=1000.0), d_model)
 
 
@@ -54,7 +54,7 @@ def half_exponent(length, d_model):
 @sinusoidal_encoding.mistake("has a double exponent")
 def double_exponent(length, d_model):
     """The column number already counts in twos: the 2i of the formula *is* the column of the sine. You double it once
-    more, so the wavelengths run to the square of what they should."""
+    more, so each frequency is the square of what it should be."""
     return taking_turns(angles_of(length, d_model, base=1e8), d_model)
 
 
@@ -67,16 +67,16 @@ def speed_per_column(length, d_model):
 
 @sinusoidal_encoding.mistake("puts all sines first, then all cosines")
 def in_halves(length, d_model):
-    """The right numbers in another order: sines in the left half, cosines in the right. A model trained with it works
-    as well, since the order of features means nothing to it; weights from a model with the paper's order do not fit.
-    In this book they take turns."""
+    """The right numbers in another order: sines in the left half, cosines in the right. A model trained with this order
+    works as well, since the order of features does not matter. But weights from a model with the paper's order do not
+    fit. In this book sines and cosines take turns."""
     encoding = reference.sinusoidal_encoding(length, d_model)
     return np.concatenate([encoding[:, 0::2], encoding[:, 1::2]], axis=1)
 
 
 @sinusoidal_encoding.mistake("swaps sine and cosine")
 def swapped(length, d_model):
-    """Cosines stand in the even columns and sines in the odd ones. Position 0 should read 0, 1, 0, 1, ..."""
+    """Your cosines are in the even columns and your sines in the odd ones. Position 0 should read 0, 1, 0, 1, ..."""
     return taking_turns(angles_of(length, d_model), d_model, even=np.cos, odd=np.sin)
 
 
@@ -89,8 +89,8 @@ def from_one(length, d_model):
 
 @sinusoidal_encoding.mistake("multiplies where it should divide")
 def too_fast(length, d_model):
-    """The position is multiplied by the power of 10000 instead of divided. The hands then race round many times
-    between two positions, and neighbours look unrelated."""
+    """You multiply the position by the power of 10000 instead of dividing. The hands then race round many times between
+    two positions, and neighbours look unrelated."""
     return taking_turns(angles_of(length, d_model, base=1e-4), d_model)
 
 
@@ -105,7 +105,7 @@ def with_endpoint(length, d_model):
 @sinusoidal_encoding.mistake("crashes when d_model is odd")
 def even_only(length, d_model):
     """There are as many sines as even columns and as many cosines as odd ones: for an odd d_model, one cosine fewer.
-    Filling both with the same number fails there. Cut the cosines to what fits."""
+    Filling both with the same number fails there. Cut off the cosine that does not fit."""
     angles = angles_of(length, d_model)[:, 0::2]
     encoding = np.zeros((length, d_model))
     encoding[:, 0::2] = np.sin(angles)
@@ -125,8 +125,8 @@ def pairs_only(length, d_model):
 
 @sinusoidal_encoding.mistake("rounds an odd width up, and cuts")
 def cut_from_even(length, d_model):
-    """For an odd d_model you make one column more and cut it off. Then the exponents are over d_model + 1: nearly
-    right, in all columns but the first two. Divide by the width that was asked for."""
+    """For an odd d_model you make one column more and cut it off. Then the exponents are divided by d_model + 1, which
+    is nearly right, but exactly right only in the first two columns. Divide by the width that the caller wants."""
     return reference.sinusoidal_encoding(length, d_model + d_model % 2)[:, :d_model]
 
 
@@ -140,15 +140,15 @@ def column_lost(length, d_model):
 @sinusoidal_encoding.mistake("doubles the column number")
 def doubled_per_column(length, d_model):
     """Column c has the exponent 2c/d_model, odd columns too. In the formula 2i *is* the column of the sine, and its
-    cosine shares it: the exponent of column c is (c - c % 2)/d_model. As it stands the wavelengths run to the square of
-    what they should, and no sine has the cosine that belongs to it."""
+    cosine shares it: the exponent of column c is (c - c % 2)/d_model. In your code the frequencies of the sines are
+    squared, and no sine has the cosine that belongs to it."""
     return taking_turns(np.arange(length)[:, None] / 10000.0 ** (2 * np.arange(d_model) / d_model), d_model)
 
 
 @sinusoidal_encoding.mistake("turns all pairs at one speed")
 def one_speed(length, d_model):
-    """Every column turns by one radian a position: the exponent is 0 throughout, as an integer division makes it, in
-    `2 * i // d_model` or in `math.log(10000) / d_model // 2`. Divide by d_model last, and with `/`."""
+    """Every column turns by one radian per position: the exponent is 0 throughout, as after an integer division in `2 *
+    i // d_model` or in `math.log(10000) / d_model // 2`. Divide by d_model last, and with `/`."""
     return taking_turns(angles_of(length, d_model, base=1.0), d_model)
 
 
@@ -164,8 +164,8 @@ def rate_rounded_down(length, d_model):
 
 @sinusoidal_encoding.mistake("exchanges base and exponent")
 def base_for_exponent(length, d_model):
-    """You take (2i/d_model) to the power of 1/10000, which is nearly 1 for every pair but the first, so that nearly all
-    turn at one speed. 10000 is the base: 10000 to the power of 2i/d_model."""
+    """You take (2i/d_model) to the power of 1/10000, which is nearly 1 for every pair but the first, so nearly all turn
+    at one speed. 10000 is the base: 10000 to the power of 2i/d_model."""
     column = np.arange(d_model)
     return taking_turns(np.arange(length)[:, None] * ((column - column % 2) / d_model) ** 1e-4, d_model)
 
@@ -181,21 +181,21 @@ def zero_row(length, d_model):
 
 @sinusoidal_encoding.mistake("has sines everywhere")
 def sine_everywhere(length, d_model):
-    """Both columns of a pair are the sine of its angle, so one of them says nothing new, and no pair is a hand on a
-    clock. The odd columns are cosines."""
+    """Both columns of a pair are the sine of its angle, so one of them is redundant, and no pair is a hand on a clock.
+    The odd columns are cosines."""
     return taking_turns(angles_of(length, d_model), d_model, odd=np.sin)
 
 
 @sinusoidal_encoding.mistake("leaves the odd columns empty")
 def no_cosines(length, d_model):
-    """The sines are right, and the odd columns were never filled. Each sine is followed by the cosine of the same
+    """The sines are right, but the odd columns were never filled. Each sine is followed by the cosine of the same
     angle."""
     return taking_turns(angles_of(length, d_model), d_model, odd=np.zeros_like)
 
 
 @sinusoidal_encoding.mistake("puts sines before cosines, and stretches to the end")
 def halves_to_the_end(length, d_model):
-    """All sines stand on the left and all cosines on the right, and the last pair reaches 10000 exactly: this is the
+    """All sines are on the left and all cosines on the right, and the last pair reaches 10000 exactly: this is the
     encoding of a well-known library, not the paper's. Sines and cosines take turns, and the exponent is 2i/d_model."""
     half = d_model // 2
     angles = np.arange(length)[:, None] / 10000.0 ** (np.arange(half) / max(1, half - 1))

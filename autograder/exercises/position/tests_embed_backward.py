@@ -121,8 +121,8 @@ def tested(function, *, sentence=TOKENS, vocab=VOCAB, batches=BATCHES, width=3, 
 
 @tests_embed_backward.mistake("accepts every function")
 def accepts_everything(function):
-    """Your test accepts whatever it is given. Call the function, and compare each row with the sum of what arrived at
-    the places of that token. A test that ends without a `return` and without an `assert` accepts."""
+    """Your test accepts whatever it is given. Call the function, and compare each row with the sum of the gradients
+    that arrived at the places of that token. A test that ends without a `return` and without an `assert` accepts."""
 
 
 @tests_embed_backward.mistake("rejects every function")
@@ -134,7 +134,7 @@ def rejects_everything(function):
 
 @tests_embed_backward.mistake("says True of wrong functions and False of right ones")
 def answer_inverted(function):
-    """The answers are the wrong way round. True accepts a function."""
+    """Your answers are the wrong way round. True accepts a function."""
     return not reference.tests_embed_backward(function)
 
 

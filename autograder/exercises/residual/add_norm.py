@@ -44,7 +44,7 @@ def no_stream(x, update, params, rate=0.0, rng=None):
 
 @add_norm.mistake("leaves out the norm")
 def no_norm(x, update, params, rate=0.0, rng=None):
-    """The sum is right, and it is not normalised: 'Add & Norm' has a second half."""
+    """The sum is right, but it is not normalised: 'Add & Norm' has a second half."""
     return x + dropout(update, rate, rng)[0], None
 
 
@@ -62,29 +62,29 @@ def norm_of_stream(x, update, params, rate=0.0, rng=None):
 
 @add_norm.mistake("normalises the stream before it is added, and the sum")
 def norm_of_stream_and_sum(x, update, params, rate=0.0, rng=None):
-    """You return norm(norm(x) + update): the stream goes through the norm twice, and how large it was beside the update
-    is lost. x goes into the sum as it came, and the norm takes the sum, once."""
+    """You return norm(norm(x) + update): the stream goes through the norm twice, which loses its size relative to the
+    update. Add x as it is, and normalise the sum, once."""
     return plain_norm(plain_norm(x, params) + dropout(update, rate, rng)[0], params), None
 
 
 @add_norm.mistake("drops the stream too", reread="Dropout")
 def drops_the_sum(x, update, params, rate=0.0, rng=None):
-    """Dropout is applied to the sum, so the stream itself is forgotten in places, and layer after layer more of it.
-    Only the update is dropped. Without dropout the two agree."""
+    """You apply dropout to the sum, so the stream itself loses entries, more of them with each layer. Drop only the
+    update. Without dropout the two agree."""
     return plain_norm(dropout(x + update, rate, rng)[0], params), None
 
 
 @add_norm.mistake("drops the stream in place of the update", reread="Dropout")
 def drops_the_stream(x, update, params, rate=0.0, rng=None):
-    """You drop entries of x and leave the update whole. It is the other way round: the update may fail, the stream
-    must arrive."""
+    """You drop entries of x and leave the update whole. It is the other way round: entries of the update may be
+    dropped, but the stream must arrive whole."""
     return plain_norm(dropout(x, rate, rng)[0] + update, params), None
 
 
 @add_norm.mistake("enlarges the update twice", reread="Dropout")
 def update_enlarged_twice(x, update, params, rate=0.0, rng=None):
-    """What dropout keeps of the update is divided by 1 - rate once more. `dropout` has done so already, to make up for
-    what it forgets. Without dropout the two agree."""
+    """What dropout keeps of the update is divided by 1 - rate once more. `dropout` has already done so, to make up for
+    what it drops. Without dropout the two agree."""
     kept, _ = dropout(update, rate, rng)
     return plain_norm(x + kept * (1 if rng is None else 1 / (1 - rate)), params), None
 
@@ -97,14 +97,14 @@ def drops_after(x, update, params, rate=0.0, rng=None):
 
 @add_norm.mistake("does not drop", reread="Dropout")
 def never_drops(x, update, params, rate=0.0, rng=None):
-    """`rate` and `rng` are not used: nothing is ever forgotten."""
+    """`rate` and `rng` are not used: nothing is ever dropped."""
     return plain_norm(x + update, params), None
 
 
 @add_norm.mistake("writes the sum into the caller's x")
 def in_place(x, update, params, rate=0.0, rng=None):
-    """The caller's x has changed: `x += ...` writes the sum into it. The backward pass then finds another array. Make a
-    new one: `x + ...`."""
+    """The caller's x has changed: `x += ...` writes the sum into it. The backward pass then finds the wrong array. Make
+    a new one: `x + ...`."""
     output = reference.add_norm(x, update, params, rate, rng)
     x += update
     return output
@@ -112,21 +112,21 @@ def in_place(x, update, params, rate=0.0, rng=None):
 
 @add_norm.mistake("forgets with a rate of its own", reread="Dropout")
 def own_rate(x, update, params, rate=0.0, rng=None):
-    """You always forget a tenth, as the paper does, and `rate` is not used. Hand it on to your `dropout`."""
+    """You always drop a tenth, as the paper does, and do not use `rate`. Pass it on to your `dropout`."""
     return plain_norm(x + dropout(update, 0.1, rng)[0], params), None
 
 
 @add_norm.mistake("normalises both before it adds them")
 def norm_of_each(x, update, params, rate=0.0, rng=None):
-    """You return norm(x) + norm(update). The norm takes the *sum*, once: how large the update is beside the stream
-    must count."""
+    """You return norm(x) + norm(update). Normalise the *sum*, once, so that the size of the update relative to the
+    stream counts."""
     return plain_norm(x, params) + plain_norm(dropout(update, rate, rng)[0], params), None
 
 
 @add_norm.mistake("multiplies by one plus the gain")
 def one_plus_gain(x, update, params, rate=0.0, rng=None):
-    """The normalised sum is multiplied by 1 + gain. Some models store a gain less one and do so, but here the gain is
-    the factor itself, which is 1 in a fresh layer. Call your `layer_norm` with the gain as it is."""
+    """The normalised sum is multiplied by 1 + gain. Some models store the gain minus one and do so, but here the gain
+    is the factor itself, which is 1 in a fresh layer. Call your `layer_norm` with the gain as it is."""
     return reference.add_norm(x, update, params | {"gain": 1 + params["gain"]}, rate, rng)
 
 

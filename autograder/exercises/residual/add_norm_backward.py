@@ -43,8 +43,8 @@ def _(draw):
 
 @add_norm_backward.mistake("goes round the norm")
 def round_the_norm(grad_output, cache):
-    """grad_x is grad_output as it came. The sum does hand its gradient on unchanged, but in post-norm the norm stands
-    *behind* the sum, so the gradient must go through the norm first."""
+    """grad_x is grad_output, unchanged. The sum does pass its gradient on unchanged, but in post-norm the norm comes
+    *after* the sum, so the gradient must go through the norm first."""
     _, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_output.copy(), grad_update, grad_params
 
@@ -59,23 +59,23 @@ def halved(grad_output, cache):
 
 @add_norm_backward.mistake("adds both terms' gradients into x's")
 def twice_to_x(grad_output, cache):
-    """grad_x holds the update's gradient as well. What flows back through the sub-layer is added later, when the
-    sub-layer has been walked backwards; here x gets the straight path alone."""
+    """grad_x contains the update's gradient as well. The gradient through the sub-layer is added later, after the
+    sub-layer's own backward pass. Here x gets the gradient of the residual path alone."""
     grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x + grad_update, grad_update, grad_params
 
 
 @add_norm_backward.mistake("drops the stream's gradient", reread="Dropout")
 def stream_dropped(grad_output, cache):
-    """grad_x is zero where the *update* was forgotten. Dropout stood on the update's path only; the stream gets the
-    whole gradient."""
+    """grad_x is zero where the *update* was dropped. Dropout is on the update's path only; the stream gets the whole
+    gradient."""
     _, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_update.copy(), grad_update, grad_params
 
 
 @add_norm_backward.mistake("forgets dropout in the backward pass", reread="Dropout")
 def dropout_forgotten(grad_output, cache):
-    """grad_update has entries where the update was forgotten. Both passes multiply by the same scale. Without dropout
+    """grad_update is not zero where the update was dropped. Both passes multiply by the same scale. Without dropout
     this does not show."""
     grad_x, _, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x, grad_x.copy(), grad_params
@@ -83,16 +83,15 @@ def dropout_forgotten(grad_output, cache):
 
 @add_norm_backward.mistake("exchanges the stream and the update")
 def exchanged(grad_output, cache):
-    """The gradients of x and of the update have changed places. Without dropout they are equal; with it, only the
-    update's has zeros."""
+    """The gradients of x and of the update are swapped. Without dropout they are equal. With dropout, only the update's
+    gradient has zeros."""
     grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_update, grad_x, grad_params
 
 
 @add_norm_backward.mistake("exchanges gain and bias")
 def gain_for_bias(grad_output, cache):
-    """The gradients of gain and bias stand under each other's names. layer_norm_backward returns them in the order x,
-    gain, bias."""
+    """The gradients of gain and bias are swapped. layer_norm_backward returns them in the order x, gain, bias."""
     grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x, grad_update, {"gain": grad_params["bias"], "bias": grad_params["gain"]}
 
@@ -111,23 +110,23 @@ def unfold_add_norm(norm_backward):
 @add_norm_backward.mistake("goes round the norm with both")
 def both_round_the_norm(grad_output, cache):
     """Neither gradient has been through the norm: grad_x is grad_output, and grad_update is grad_output times dropout's
-    scale. The norm stands behind the sum, so what arrives goes through the norm first, and then to both."""
+    scale. The norm comes after the sum, so grad_output goes through the norm first, and then to both."""
     _, _, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_output.copy(), dropout_backward(grad_output, cache[0]), grad_params
 
 
 @add_norm_backward.mistake("adds a path that goes past the norm", reread="Before or after?")
 def past_the_norm_too(grad_output, cache):
-    """grad_output is added to grad_x. In pre-norm the stream does go past the norm; here it goes *through* it, and no
-    other way."""
+    """grad_output is added to grad_x. In pre-norm the stream does go past the norm, but here it only goes *through*
+    it."""
     grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x + grad_output, grad_update, grad_params
 
 
-@add_norm_backward.mistake("walks through dropout before the norm", reread="Dropout")
+@add_norm_backward.mistake("goes back through dropout before the norm", reread="Dropout")
 def dropout_first(grad_output, cache):
-    """You multiply by dropout's scale before you go through the norm. Backwards, what came last comes first: the norm,
-    then the sum, and dropout on the update's path alone. Without dropout this does not show."""
+    """You multiply by dropout's scale before you go through the norm. On the way back, the last step comes first: the
+    norm, then the sum, and dropout on the update's path alone. Without dropout this does not show."""
     return reference.add_norm_backward(dropout_backward(grad_output, cache[0]), (1.0, cache[1]))
 
 

@@ -56,40 +56,40 @@ def normed_sum(x, update, params, rate=0.0, rng=None):
 
 @encoder_layer.mistake("uses the first norm twice")
 def first_norm_twice(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """Both sums go through norm_attention, and norm_feed_forward is never used. Fresh norms are all alike, so a parity
-    test on a fresh layer passes; then the second norm never learns."""
+    """Both sums go through norm_attention, and norm_feed_forward is never used. Fresh norms are all alike, so a
+    comparison with a fresh layer passes, but the second norm never learns."""
     params = params | {"norm_feed_forward": params["norm_attention"]}
     return reference.encoder_layer(x, params, n_heads, mask, rate, rng)
 
 
 @encoder_layer.mistake("exchanges the two norms")
 def norms_exchanged(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """norm_feed_forward stands behind the attention and norm_attention behind the feed-forward. Nothing shows as long
-    as both are fresh."""
+    """norm_feed_forward is used after the attention and norm_attention after the feed-forward. This does not show as
+    long as both are fresh."""
     other = {"norm_attention": params["norm_feed_forward"], "norm_feed_forward": params["norm_attention"]}
     return reference.encoder_layer(x, params | other, n_heads, mask, rate, rng)
 
 
 @encoder_layer.mistake("takes the second residual from the layer's input")
 def from_the_input(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The feed-forward's update is added to the x that entered the *layer*. It belongs to what went into the
-    feed-forward: the stream after the attention. As it is, what attention found never reaches the sum."""
+    """The feed-forward's update is added to the x that entered the *layer*. Add it to the array that the feed-forward
+    read, the stream after the attention. In your code, what the attention found never reaches the sum."""
     middle = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
     return normed_sum(x, think(middle, params), params["norm_feed_forward"], rate, rng), None
 
 
 @encoder_layer.mistake("feeds the layer's input to the feed-forward")
 def in_parallel(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The feed-forward gets the x that entered the layer and never sees what attention found. It works on the stream
-    after the first Add & Norm."""
+    """The feed-forward gets the x that entered the layer and never sees what the attention found. It should read the
+    stream after the first Add & Norm."""
     middle = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
     return normed_sum(middle, think(x, params), params["norm_feed_forward"], rate, rng), None
 
 
 @encoder_layer.mistake("puts the norms before the sub-layers", reread="Before or after?")
 def pre_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """This is a pre-norm layer, x + sublayer(norm(x)). It is a good layer, and not the paper's: here the norm comes
-    after the sum. The weights of one do not fit the other."""
+    """This is a pre-norm layer, x + sublayer(norm(x)). It is a good layer, but not the paper's. There the norm comes
+    after the sum, and the weights of one layer do not fit the other."""
     attended = attend(plain_norm(x, params["norm_attention"]), params, n_heads, mask)
     x = x + dropout(attended, rate, rng)[0]
     thought_of = think(plain_norm(x, params["norm_feed_forward"]), params)
@@ -114,40 +114,40 @@ def stream_normalised_first(x, params, n_heads, mask=None, rate=0.0, rng=None):
     return norm_of_stream(x, think(x, params), params["norm_feed_forward"], rate, rng)
 
 
-@encoder_layer.mistake("thinks before it looks around")
+@encoder_layer.mistake("puts the feed-forward before the attention")
 def thinks_first(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The feed-forward comes before the attention. The order is attention, then feed-forward: first gather from the
-    other positions, then digest."""
+    """The feed-forward comes before the attention. The order is attention, then feed-forward: first gather information
+    from the other positions, then process it."""
     x = normed_sum(x, think(x, params), params["norm_feed_forward"], rate, rng)
     return normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng), None
 
 
 @encoder_layer.mistake("leaves out the residual around attention", reread="Add and norm")
 def attention_without_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The stream stops at the attention: its output alone is normalised, without x. Each position then forgets what it
-    was."""
+    """The stream stops at the attention: its output alone is normalised, without x. Each position then loses its own
+    content."""
     middle = no_stream(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)[0]
     return normed_sum(middle, think(middle, params), params["norm_feed_forward"], rate, rng), None
 
 
 @encoder_layer.mistake("leaves out the residual around the feed-forward", reread="Add and norm")
 def thinking_without_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The first sum is there, but the second is not: the feed-forward's output alone is normalised. Both sub-layers
-    have their residual connection."""
+    """The first sum is there, but the second is not: the feed-forward's output alone is normalised. Each sub-layer has
+    a residual connection."""
     middle = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
     return no_stream(middle, think(middle, params), params["norm_feed_forward"], rate, rng)[0], None
 
 
 @encoder_layer.mistake("ignores the mask")
 def mask_ignored(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The mask does not reach the attention, so words attend to padding. Nothing shows until a batch holds sentences
-    of different length."""
+    """The mask does not reach the attention, so words attend to padding. This does not show until a batch contains
+    sentences of different lengths."""
     return reference.encoder_layer(x, params, n_heads, None, rate, rng)
 
 
 @encoder_layer.mistake("drops the attention's output only", reread="Dropout")
 def dropout_once(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The feed-forward's output is added whole. Each sub-layer's output is dropped, first the attention's, then the
+    """You add the feed-forward's output whole. Dropout applies to both outputs, first the attention's, then the
     feed-forward's."""
     x = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
     return normed_sum(x, think(x, params), params["norm_feed_forward"]), None
@@ -155,13 +155,13 @@ def dropout_once(x, params, n_heads, mask=None, rate=0.0, rng=None):
 
 @encoder_layer.mistake("does not drop", reread="Dropout")
 def layer_without_dropout(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """`rate` and `rng` do not reach the two sums, so nothing is ever forgotten."""
+    """`rate` and `rng` do not reach the two sums, so nothing is ever dropped."""
     return reference.encoder_layer(x, params, n_heads, mask)
 
 
 @encoder_layer.mistake("drops the feed-forward's output only", reread="Dropout")
 def dropout_after_thinking(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The attention's output is added whole. Each sub-layer's output is dropped, first the attention's, then the
+    """You add the attention's output whole. Dropout applies to both outputs, first the attention's, then the
     feed-forward's."""
     x = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"])
     return normed_sum(x, think(x, params), params["norm_feed_forward"], rate, rng), None
@@ -169,7 +169,7 @@ def dropout_after_thinking(x, params, n_heads, mask=None, rate=0.0, rng=None):
 
 @encoder_layer.mistake("scales what dropout keeps twice", reread="Dropout")
 def dropout_scaled_twice(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """What dropout keeps is divided by 1 - rate twice. `add_norm` drops and scales already: hand it the sub-layer's
+    """You divide what dropout keeps by 1 - rate twice. `add_norm` already drops and scales: give it the sub-layer's
     output as it is. Without dropout the two agree."""
     x, _ = update_enlarged_twice(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
     return update_enlarged_twice(x, think(x, params), params["norm_feed_forward"], rate, rng)
@@ -177,8 +177,8 @@ def dropout_scaled_twice(x, params, n_heads, mask=None, rate=0.0, rng=None):
 
 @encoder_layer.mistake("feeds the attention's output to the feed-forward, before Add & Norm")
 def thinks_about_the_update(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The feed-forward gets what the attention returned, not yet added to the stream and not yet normalised. It works
-    on the stream *after* the first Add & Norm."""
+    """The feed-forward gets what the attention returned, not yet added to the stream and not yet normalised. It should
+    read the stream *after* the first Add & Norm."""
     attended = attend(x, params, n_heads, mask)
     middle = normed_sum(x, attended, params["norm_attention"], rate, rng)
     return normed_sum(middle, think(attended, params), params["norm_feed_forward"], rate, rng), None
@@ -187,21 +187,21 @@ def thinks_about_the_update(x, params, n_heads, mask=None, rate=0.0, rng=None):
 @encoder_layer.mistake("normalises the updates, not the sums", reread="Add and norm")
 def norms_of_updates(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """Each sub-layer's output is normalised, and then added: x + norm(f(x)). The paper's layer is norm(x + f(x)), the
-    norm behind the sum."""
+    norm after the sum."""
     x, _ = norm_of_update(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
     return norm_of_update(x, think(x, params), params["norm_feed_forward"], rate, rng)
 
 
 @encoder_layer.mistake("leaves out the first norm", reread="Add and norm")
 def without_first_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The sum after the attention goes on as it is, and only the last sum is normalised. Both sums have their norm."""
+    """The sum after the attention goes on as it is, and only the last sum is normalised. Each sum has a norm."""
     x = x + dropout(attend(x, params, n_heads, mask), rate, rng)[0]
     return normed_sum(x, think(x, params), params["norm_feed_forward"], rate, rng), None
 
 
 @encoder_layer.mistake("leaves out the second norm", reread="Add and norm")
 def without_second_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The layer ends on a sum: what leaves it is not normalised. Both sums have their norm."""
+    """The layer ends on a sum: its output is not normalised. Each sum has a norm."""
     x = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
     return x + dropout(think(x, params), rate, rng)[0], None
 

@@ -77,30 +77,31 @@ def back(grad_output, cache, add_norm_back=reference.add_norm_backward, round_no
     return kept("past_1", past) + query + key + value, dict(zip(names, parts, strict=True))
 
 
-@encoder_layer_backward.mistake("loses the straight path past the feed-forward")
+@encoder_layer_backward.mistake("loses the residual path past the feed-forward")
 def not_past_the_thinking(grad_output, cache):
-    """Between the two sums, only what came through the feed-forward flows on. The stream went past it as well, and
-    where an array was used twice its gradients add up. Everything before the feed-forward is wrong by that."""
+    """Between the two sums, only the gradient that came through the feed-forward goes on. The stream also went past the
+    feed-forward, and where an array was used twice, its gradients add up. All gradients before the feed-forward lack
+    this part."""
     return back(grad_output, cache, past_2=0)
 
 
 @encoder_layer_backward.mistake("loses the path through the feed-forward")
 def not_through_the_thinking(grad_output, cache):
-    """The gradient goes past the feed-forward and not through it: its own weights get their gradients, but what it
-    sends back to its input is not added."""
+    """The gradient goes past the feed-forward and not through it: its own weights get their gradients, but you do not
+    add the gradient that comes back to its input."""
     return back(grad_output, cache, thought=0)
 
 
-@encoder_layer_backward.mistake("loses the straight path past the attention")
+@encoder_layer_backward.mistake("loses the residual path past the attention")
 def not_past_the_attention(grad_output, cache):
-    """grad_x holds what came through the attention, and not what came past it along the residual connection. All
-    parameters have their right gradients, so this layer learns, and the one below does not."""
+    """grad_x contains the gradient that came through the attention, but not the one that came along the residual
+    connection. The gradients of all parameters are right, so this layer learns, but the layers below do not."""
     return back(grad_output, cache, past_1=0)
 
 
 @encoder_layer_backward.mistake("loses the path through the attention")
 def not_through_the_attention(grad_output, cache):
-    """grad_x is the straight path alone. x went into the attention as well, in three roles."""
+    """grad_x is the gradient of the residual path alone. x went into the attention as well, in three roles."""
     return back(grad_output, cache, query=0, key=0, value=0)
 
 
@@ -118,15 +119,14 @@ def without_values(grad_output, cache):
 
 @encoder_layer_backward.mistake("keeps the queries' gradient alone")
 def queries_only(grad_output, cache):
-    """Of the three roles of x only the query's gradient is added into grad_x. multi_head_attention_backward returns
-    three gradients of inputs, and here all three belong to the same x."""
+    """Of the three roles of x, you add only the query's gradient into grad_x. multi_head_attention_backward returns the
+    gradients of three inputs, and here all three are the same x."""
     return back(grad_output, cache, key=0, value=0)
 
 
 @encoder_layer_backward.mistake("exchanges the two norms")
 def grad_norms_exchanged(grad_output, cache):
-    """The gradients of the two norms stand under each other's names. Walking backwards, the first norm you meet is the
-    feed-forward's."""
+    """The gradients of the two norms are swapped. On the way back, the feed-forward's norm comes first."""
     grad_x, grads = reference.encoder_layer_backward(grad_output, cache)
     other = {"norm_attention": grads["norm_feed_forward"], "norm_feed_forward": grads["norm_attention"]}
     return grad_x, grads | other
@@ -134,7 +134,7 @@ def grad_norms_exchanged(grad_output, cache):
 
 @encoder_layer_backward.mistake("gives both norms one gradient")
 def one_norm_for_both(grad_output, cache):
-    """norm_attention carries the gradient of norm_feed_forward. Each norm was used once and has its own."""
+    """norm_attention gets the gradient of norm_feed_forward. Each norm was used once and has its own gradient."""
     grad_x, grads = reference.encoder_layer_backward(grad_output, cache)
     return grad_x, grads | {"norm_attention": grads["norm_feed_forward"]}
 
@@ -142,7 +142,7 @@ def one_norm_for_both(grad_output, cache):
 @encoder_layer_backward.mistake("goes round the norms", reread="Before or after?")
 def past_the_norms(grad_output, cache):
     """Along the residual connections the gradient passes as it came. That is so in a pre-norm layer; in post-norm a
-    norm stands behind each sum, and *both* paths go through it."""
+    norm follows each sum, and *both* paths go through it."""
     return back(grad_output, cache, add_norm_back=round_the_norm)
 
 
@@ -152,24 +152,24 @@ def without_queries(grad_output, cache):
     return back(grad_output, cache, query=0)
 
 
-@encoder_layer_backward.mistake("hands the feed-forward what arrives at its norm")
+@encoder_layer_backward.mistake("gives the feed-forward the gradient that arrives at its norm")
 def thinking_round_the_norm(grad_output, cache):
-    """The feed-forward's backward gets grad_output itself. Behind its output stand a sum and a norm: it gets what
+    """The feed-forward's backward gets grad_output itself. A sum and a norm follow its output, so pass it what
     add_norm_backward returns for the *update*."""
     return back(grad_output, cache, round_norm_2=True)
 
 
-@encoder_layer_backward.mistake("hands the attention what arrives at its norm")
+@encoder_layer_backward.mistake("gives the attention the gradient that arrives at its norm")
 def attention_round_the_norm(grad_output, cache):
-    """The attention's backward gets the gradient of the first norm's *output*. Behind the attention stand a sum and
-    that norm: it gets what add_norm_backward returns for the update."""
+    """The attention's backward gets the gradient of the first norm's *output*. A sum and that norm follow the
+    attention, so pass it what add_norm_backward returns for the update."""
     return back(grad_output, cache, round_norm_1=True)
 
 
 @encoder_layer_backward.mistake("forgets dropout in the backward pass", reread="Dropout")
 def without_dropout_back(grad_output, cache):
-    """The sub-layers get gradients where their outputs were forgotten. Dropout multiplies by the same factors in both
-    passes. Without dropout this does not show."""
+    """The sub-layers get gradients where dropout has zeroed their outputs. Dropout multiplies by the same factors in
+    both passes. Without dropout this does not show."""
     return back(grad_output, cache, add_norm_back=dropout_forgotten)
 
 

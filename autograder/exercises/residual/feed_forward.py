@@ -52,15 +52,16 @@ def gaussian_unit(z):
 
 @feed_forward.mistake("applies relu after the second layer")
 def relu_last(x, params):
-    """The relu comes last: no output is ever negative, so the layer can only ever add to the stream, and the two
-    linear maps before it are one linear map. relu stands *between* them."""
+    """The relu comes last: no output is ever negative, so the layer can never subtract from the stream, and the two
+    linear maps before the relu are one linear map. The relu belongs *between* them."""
     return two_layers(x, params, between=lambda z: z, after=relu)
 
 
 @feed_forward.mistake("applies relu after both layers")
 def relu_twice(x, params):
-    """One relu too many: the one between the layers is right, the one after the second forbids negative outputs. What
-    leaves the layer is added to the stream and must be free to take away. (A published lecture ends with a relu.)"""
+    """One relu too many: the one between the layers is right, but the one after the second layer forbids negative
+    outputs. The output is added to the stream, and must also be able to subtract from it. (A published lecture ends
+    with a relu.)"""
     return two_layers(x, params, after=relu)
 
 
@@ -73,12 +74,12 @@ def linear_only(x, params):
 
 @feed_forward.mistake("applies relu to the input")
 def relu_first(x, params):
-    """relu is applied to x, before the first layer: half of the stream is thrown away unseen. Widen first, then
+    """You apply relu to x, before the first layer, which discards about half of the stream. Widen first, then apply
     relu."""
     return two_layers(x, params, before=relu, between=lambda z: z)
 
 
-@feed_forward.mistake("keeps the size instead of the positive part")
+@feed_forward.mistake("takes the absolute value instead of the positive part")
 def absolute(x, params):
     """|z| is not relu: a negative hidden value becomes zero, not positive."""
     return two_layers(x, params, between=np.abs)
@@ -86,29 +87,28 @@ def absolute(x, params):
 
 @feed_forward.mistake("leaves out the biases")
 def without_biases(x, params):
-    """b_in and b_out are not used. Fresh layers may have zeros there, so it shows only after training; without b_in,
-    every fold of the relu goes through the origin."""
+    """b_in and b_out are not used. Fresh layers may have zeros there, so the mistake shows only after training. Without
+    b_in, every kink of the relu goes through the origin."""
     p = params
     return two_layers(x, params, b_in=np.zeros_like(p["b_in"]), b_out=np.zeros_like(p["b_out"]))
 
 
 @feed_forward.mistake("adds the first bias after relu")
 def bias_after_relu(x, params):
-    """b_in is added after the relu. It belongs before: it decides *where* each hidden unit begins to speak."""
+    """b_in is added after the relu. It belongs before the relu: it decides *where* each hidden unit becomes active."""
     return two_layers(x, params, between=lambda z: relu(z - params["b_in"]) + params["b_in"])
 
 
 @feed_forward.mistake("leaves out the first bias")
 def without_b_in(x, params):
-    """b_in is not used. Every hidden unit then begins to speak at zero, and none can wait for more. Fresh layers may
-    have zeros there, so it shows only after training."""
+    """b_in is not used. The threshold of every hidden unit is then zero, and no unit can have a higher one. Fresh
+    layers may have zeros there, so the mistake shows only after training."""
     return two_layers(x, params, b_in=np.zeros_like(params["b_in"]))
 
 
 @feed_forward.mistake("leaves out the second bias")
 def without_b_out(x, params):
-    """b_out is not used: where no hidden unit is positive, the layer must answer with b_out, and yours answers with
-    zeros."""
+    """b_out is not used: where no hidden unit is positive, the layer must return b_out, but yours returns zeros."""
     return two_layers(x, params, b_out=np.zeros_like(params["b_out"]))
 
 
@@ -121,7 +121,7 @@ def negative_part(x, params):
 @feed_forward.mistake("uses GELU in place of relu")
 def gelu(x, params):
     """The function between the layers is GELU, as in BERT and GPT. The paper's layer, and this one, has relu, which is
-    exactly zero below zero; weights trained with the one do not fit the other."""
+    exactly zero below zero; weights trained with one do not fit the other."""
     return two_layers(x, params, between=gaussian_unit)
 
 
@@ -132,10 +132,10 @@ def leaky(x, params):
     return two_layers(x, params, between=lambda z: np.where(z > 0, z, z / 100))
 
 
-@feed_forward.mistake("adds the residual already")
+@feed_forward.mistake("already adds the residual")
 def with_residual(x, params):
-    """You return x plus what the layer makes of it. The residual connection is the business of Add & Norm, which
-    would add x once more."""
+    """You return x plus what the layer makes of it. The residual connection belongs to Add & Norm, which would add x
+    once more."""
     return x + two_layers(x, params)[0], None
 
 

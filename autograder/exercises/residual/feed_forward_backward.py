@@ -55,7 +55,7 @@ def through_relu(grad_output, cache, gate):
 @feed_forward_backward.mistake("lets everything through relu")
 def no_gate(grad_output, cache):
     """The gradient passes as if relu were not there (or the gate asks `>= 0`, which is always true of relu's output).
-    Where the hidden value was negative nothing went forwards, so nothing comes back."""
+    Where the hidden value was negative, nothing went forwards, so no gradient comes back."""
     return through_relu(grad_output, cache, lambda grad, active: grad)
 
 
@@ -73,7 +73,7 @@ def output_for_slope(grad_output, cache):
     return through_relu(grad_output, cache, lambda grad, active: grad * active)
 
 
-@feed_forward_backward.mistake("turns relu's gate round")
+@feed_forward_backward.mistake("inverts relu's gate")
 def gate_inverted(grad_output, cache):
     """Your gate is open where it should be shut, and shut where it should be open. The gradient should pass where the
     hidden value was *positive*, and nowhere else."""
@@ -83,7 +83,7 @@ def gate_inverted(grad_output, cache):
 @feed_forward_backward.mistake("averages the weights' gradients over the rows")
 def rows_averaged(grad_output, cache):
     """The parameters' gradients are divided by the number of positions. A weight used by every position gets the *sum*
-    of what comes back; whether to average is the loss's affair."""
+    of what comes back; only the loss decides whether to average."""
     grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
     n_rows = math.prod(grad_output.shape[:-1])
     return grad_x, {name: gradient / n_rows for name, gradient in grad_params.items()}
@@ -91,8 +91,8 @@ def rows_averaged(grad_output, cache):
 
 @feed_forward_backward.mistake("uses the first sentence alone for the weights")
 def first_only(grad_output, cache):
-    """The parameters' gradients come from the first item of the leading axis only. All of them used the same weights,
-    so all of them add up."""
+    """The parameters' gradients come from the first item of the leading axis only. All items used the same weights, so
+    the gradients of all items add up."""
     grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
     if grad_output.ndim > 1:
         (x, w_in), (active, w_out) = cache
@@ -101,24 +101,24 @@ def first_only(grad_output, cache):
     return grad_x, grad_params
 
 
-@feed_forward_backward.mistake("hands relu's gate to the second layer too")
+@feed_forward_backward.mistake("applies relu's gate to the second layer, too")
 def gated_output(grad_output, cache):
-    """Nothing was gated behind the second layer, but its bias's gradient lacks the negative entries of grad_output.
-    The relu stands between the layers: the second is an ordinary linear layer."""
+    """The gradient of the second layer's bias lacks the negative entries of grad_output, but no relu follows that
+    layer. The relu is between the layers: the second one is an ordinary linear layer."""
     return reference.feed_forward_backward(np.maximum(grad_output, 0), cache)
 
 
 @feed_forward_backward.mistake("takes relu's slope for the gradient")
 def slope_alone(grad_output, cache):
-    """What goes on below the relu is the gate itself, ones and zeros; the gradient that arrived there is lost. The
-    chain rule *multiplies* it by the slope."""
+    """Below the relu you pass on the gate itself, ones and zeros, and lose the gradient that arrived there. The chain
+    rule *multiplies* this gradient by the slope."""
     return through_relu(grad_output, cache, lambda grad, active: (active > 0).astype(grad.dtype))
 
 
-@feed_forward_backward.mistake("gates what goes on to x alone")
+@feed_forward_backward.mistake("gates the gradient of x alone")
 def gate_for_x_alone(grad_output, cache):
-    """grad_x is right; the gradients of w_in and b_in were taken from what arrives *behind* the relu. They belong to
-    the layer below it, so the gradient goes through the gate first."""
+    """grad_x is right, but you made the gradients of w_in and b_in from the gradient *above* the relu. They belong to
+    the layer below it, so the gradient must go through the gate first."""
     grad_x, right = reference.feed_forward_backward(grad_output, cache)
     _, ungated = through_relu(grad_output, cache, lambda grad, active: grad)
     return grad_x, right | {name: ungated[name] for name in ("w_in", "b_in")}
@@ -126,8 +126,8 @@ def gate_for_x_alone(grad_output, cache):
 
 @feed_forward_backward.mistake("adds the biases' gradients up over one axis only")
 def biases_over_one_axis(grad_output, cache):
-    """`sum(axis=0)` is the whole sum only while there is one leading axis; with a batch an axis is left over, and with
-    a single position it adds up the features. Sum over *all* leading axes."""
+    """`sum(axis=0)` is the whole sum only while there is one leading axis; with a batch an axis is left, and with a
+    single position it adds up the features. Sum over *all* leading axes."""
     grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
     active, w_out = cache[1]
     gated = (grad_output @ w_out.T) * (active > 0)
@@ -145,10 +145,10 @@ def biases_over_positions(grad_output, cache):
     return grad_x, grad_params | {"b_in": gated.sum(axis=axis), "b_out": grad_output.sum(axis=axis)}
 
 
-@feed_forward_backward.mistake("adds the straight path already")
+@feed_forward_backward.mistake("already adds the residual path")
 def with_straight_path(grad_output, cache):
-    """grad_output is added into grad_x. The straight path is that of the residual connection, which Add & Norm walks
-    backwards; here x comes from the first linear layer alone."""
+    """You add grad_output to grad_x. That is the residual path, which belongs to the backward pass of Add & Norm. Here
+    the gradient of x comes from the first linear layer alone."""
     grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
     return grad_x + grad_output, grad_params
 

@@ -58,24 +58,24 @@ def unbiased_variance(x):
 @layer_norm.mistake("divides by the unbiased standard deviation")
 def unbiased(x, gain, bias, eps=1e-5):
     """Your variance divides the squares by d_model - 1. Layer normalisation estimates nothing: the features are all
-    there is, so the mean of their squares has d_model below (np.var does so; torch.std does not). At d_model = 512 the
-    difference is one in a thousand, and no run will tell you."""
+    there is, so the mean of their squares divides by d_model (as np.var does; torch.std does not). At d_model = 512 the
+    difference is one in a thousand, and no training run will show it."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return normed(x, gain, bias, eps, spread=np.sqrt(unbiased_variance(x) + eps))
 
 
 @layer_norm.mistake("adds eps outside the root")
 def eps_outside(x, gain, bias, eps=1e-5):
-    """eps is added to the standard deviation. It belongs to the *variance*, under the root. With eps = 1e-5 the two
-    are all but equal, until a position has nearly equal features: then yours is divided by 0.00001, and it should be
-    by 0.003."""
+    """eps is added to the standard deviation. It belongs to the *variance*, under the root. With eps = 1e-5 the two are
+    almost equal, until a position has nearly equal features: then you divide by 0.00001, where you should divide by
+    0.003."""
     return normed(x, gain, bias, eps, spread=x.std(axis=-1, keepdims=True) + eps)
 
 
 @layer_norm.mistake("leaves eps out")
 def without_eps(x, gain, bias, eps=1e-5):
-    """Without eps a position whose features are all equal is 0/0, which is NaN, and one NaN spreads to the whole
-    sentence in the next attention. Add eps to the variance, inside the root."""
+    """Without eps a position whose features are all equal becomes 0/0, which is NaN, and the next attention spreads
+    this NaN to the whole sentence. Add eps to the variance, inside the root."""
     return normed(x, gain, bias, 0)
 
 
@@ -93,22 +93,21 @@ def fixed_tiny_eps(x, gain, bias, eps=1e-5):
 
 @layer_norm.mistake("normalises over all axes but the first")
 def all_but_the_first(x, gain, bias, eps=1e-5):
-    """Everything behind the first axis counts as the features of one row. That is right for a matrix; with a batch in
-    front, all positions of a sentence share one mean and one variance. Only the last axis holds features."""
+    """You treat everything after the first axis as the features of one row. That is right for a matrix, but with a
+    batch in front, all positions of a sentence share one mean and one variance. Only the last axis holds features."""
     return normed(x, gain, bias, eps, axis=tuple(range(1, x.ndim)) or -1)
 
 
 @layer_norm.mistake("normalises over time")
 def over_time(x, gain, bias, eps=1e-5):
-    """Mean and variance are taken over the positions of a sentence, feature by feature. A position would then know
-    what comes after it, and what one sentence gets would depend on how long it is. Each position is normalised by its
-    own features, axis=-1."""
+    """Mean and variance are taken over the positions of a sentence, feature by feature. A position would then depend on
+    what comes after it, and on the length of its sentence. Each position is normalised by its own features, axis=-1."""
     return normed(x, gain, bias, eps, axis=max(-2, -x.ndim))
 
 
 @layer_norm.mistake("normalises over the batch")
 def over_the_batch(x, gain, bias, eps=1e-5):
-    """Mean and variance are taken along the first axis. With a single position that is the right one; with a batch, it
+    """Mean and variance are taken along the first axis. With a single position that is the right axis; with a batch, it
     is *batch* normalisation, and a sentence's output depends on its neighbours. Count from the end: axis=-1."""
     return normed(x, gain, bias, eps, axis=0)
 
@@ -137,7 +136,7 @@ def by_variance(x, gain, bias, eps=1e-5):
 
 @layer_norm.mistake("does not subtract the mean")
 def not_centred(x, gain, bias, eps=1e-5):
-    """You divide by the spread and leave the mean in. First comes the centring: each row minus its own mean."""
+    """You divide by the spread and leave the mean in. First centre the rows: subtract from each row its own mean."""
     return x / np.sqrt(x.var(axis=-1, keepdims=True) + eps) * gain + bias, None
 
 
@@ -150,8 +149,8 @@ def without_gain(x, gain, bias, eps=1e-5):
 
 @layer_norm.mistake("adds the bias before it multiplies by the gain")
 def bias_first(x, gain, bias, eps=1e-5):
-    """You compute gain * (normalised + bias). It is gain * normalised + bias: stretched first, then shifted. On a
-    fresh layer both are the same."""
+    """You compute gain * (normalised + bias). It is gain * normalised + bias: stretch first, then shift. On a fresh
+    layer both are the same."""
     return normed(x, gain, gain * bias, eps)
 
 
@@ -189,8 +188,8 @@ def times_root(x, gain, bias, eps=1e-5):
 
 @layer_norm.mistake("takes the root of the standard deviation")
 def root_of_root(x, gain, bias, eps=1e-5):
-    """x.std is the root of the variance already, and you take the root once more. Under the root stands the variance,
-    plus eps."""
+    """x.std is already the root of the variance, and you take the root once more. The variance plus eps is under the
+    root."""
     return normed(x, gain, bias, eps, spread=np.sqrt(x.std(axis=-1, keepdims=True) + eps))
 
 
@@ -202,7 +201,7 @@ def squared(x, gain, bias, eps=1e-5):
 
 @layer_norm.mistake("only subtracts the mean")
 def only_centred(x, gain, bias, eps=1e-5):
-    """Each row is centred, and not divided by its spread: large rows stay large."""
+    """You centre each row, but do not divide it by its spread: large rows stay large."""
     return normed(x, gain, bias, eps, spread=1)
 
 
@@ -215,15 +214,15 @@ def root_mean_square(x, gain, bias, eps=1e-5):
 
 @layer_norm.mistake("leaves out the gain")
 def without_the_gain(x, gain, bias, eps=1e-5):
-    """The bias is added, and the gain is not used: the layer cannot say which features matter. A fresh layer has gains
-    of one, so this goes unnoticed until it is trained."""
+    """You add the bias, but do not use the gain: the layer cannot say which features matter. A fresh layer has gains of
+    one, so this goes unnoticed until it is trained."""
     return normed(x, np.ones_like(gain), bias, eps)
 
 
 @layer_norm.mistake("leaves out the bias")
 def without_the_bias(x, gain, bias, eps=1e-5):
-    """The gain is there, and the bias is not added. A fresh layer has biases of zero, so this goes unnoticed until it
-    is trained."""
+    """You use the gain, but do not add the bias. A fresh layer has biases of zero, so this goes unnoticed until it is
+    trained."""
     return normed(x, gain, np.zeros_like(bias), eps)
 
 
@@ -236,8 +235,8 @@ def over_the_sentence(x, gain, bias, eps=1e-5):
 
 @layer_norm.mistake("multiplies by one plus the gain")
 def one_plus_gain(x, gain, bias, eps=1e-5):
-    """The normalised row is multiplied by 1 + gain. Some models store a gain less one and do so, but here the gain is
-    the factor itself, which is 1 in a fresh layer. Multiply by `gain`."""
+    """The normalised row is multiplied by 1 + gain. Some models store the gain minus one and do so, but here the gain
+    is the factor itself, which is 1 in a fresh layer. Multiply by `gain`."""
     return normed(x, 1 + gain, bias, eps)
 
 

@@ -76,10 +76,10 @@ def mean_constant(grad_output, cache):
     return gradients(grad_output, cache, mean=0)
 
 
-@layer_norm_backward.mistake("adds the terms instead of taking them away")
+@layer_norm_backward.mistake("adds the terms instead of subtracting them")
 def wrong_signs(grad_output, cache):
     """The two terms through mean and variance have the wrong sign: the mean is *subtracted* in the forward pass, and
-    the root of the variance stands below the line."""
+    the root of the variance is in the denominator."""
     return gradients(grad_output, cache, mean=-1, variance=-1)
 
 
@@ -93,30 +93,30 @@ def sums_for_means(grad_output, cache):
 
 @layer_norm_backward.mistake("forgets the gain on the way to x")
 def gain_forgotten(grad_output, cache):
-    """grad_x does not depend on the gain. The normalised row was multiplied by it, so its gradient is grad_output *
-    gain, and the three terms start from there. On a fresh layer this does not show."""
+    """grad_x does not depend on the gain. The normalised row was multiplied by the gain, so its gradient is grad_output
+    * gain, and the three terms start from there. On a fresh layer this does not show."""
     return gradients(grad_output, cache, grad_normalised=grad_output)
 
 
 @layer_norm_backward.mistake("multiplies by the gain at the end")
 def gain_last(grad_output, cache):
-    """The gain is multiplied in after the two means were taken. It differs from feature to feature, so it must be in
-    the row *before* the row is averaged. With equal gains the two agree."""
+    """You multiply by the gain after you take the two means. It differs from feature to feature, so it must be in the
+    row *before* the row is averaged. With equal gains the two agree."""
     plain, *rest = gradients(grad_output, cache, grad_normalised=grad_output)
     return plain * cache[2], *rest
 
 
 @layer_norm_backward.mistake("forgets to divide by the standard deviation")
 def not_divided(grad_output, cache):
-    """The three terms are right, and the factor in front of them is missing: what was divided by the standard
-    deviation forwards is divided by it backwards."""
+    """The three terms are right, but the factor in front of them is missing: the forward pass divides by the standard
+    deviation, so the backward pass does so, too."""
     return gradients(grad_output, cache, grad_x=reference.layer_norm_backward(grad_output, cache)[0] / cache[1])
 
 
 @layer_norm_backward.mistake("averages over the whole array")
 def one_mean_for_all(grad_output, cache):
-    """The means run over everything, which ties positions together that were normalised each by itself. Each row has
-    its own: axis=-1 with keepdims=True. With one position the two agree."""
+    """Your means run over the whole array, but each position was normalised by itself. Each row has its own means:
+    axis=-1 with keepdims=True. With one position the two agree."""
     normalised_x, inverse_std, gain = cache
     g = grad_output * gain
     grad_x = inverse_std * (g - g.mean() - normalised_x * (g * normalised_x).mean())
@@ -132,8 +132,8 @@ def not_summed(grad_output, cache):
 
 @layer_norm_backward.mistake("adds the gradients of gain and bias up over one axis only")
 def summed_over_one_axis(grad_output, cache):
-    """`sum(axis=0)` is the whole sum only while there is one leading axis; with a batch an axis is left over, and with
-    a single position it adds up the features. Sum over *all* leading axes."""
+    """`sum(axis=0)` is the whole sum only while there is one leading axis; with a batch an axis is left, and with a
+    single position it adds up the features. Sum over *all* leading axes."""
     return gradients(
         grad_output, cache, grad_gain=(grad_output * cache[0]).sum(axis=0), grad_bias=grad_output.sum(axis=0)
     )
@@ -150,16 +150,16 @@ def gain_over_positions(grad_output, cache):
 
 @layer_norm_backward.mistake("exchanges the gradients of gain and bias")
 def gain_and_bias_exchanged(grad_output, cache):
-    """The gradients of gain and bias stand in each other's place. Both are (d_model,), so nothing complains. The gain
-    was multiplied by the normalised row, so the normalised row is in *its* gradient; return x, gain, bias."""
+    """The gradients of gain and bias are swapped. Both are (d_model,), so there is no error. The gain was multiplied by
+    the normalised row, so the normalised row is in *its* gradient. Return x, gain, bias."""
     grad_x, grad_gain, grad_bias = reference.layer_norm_backward(grad_output, cache)
     return grad_x, grad_bias, grad_gain
 
 
 @layer_norm_backward.mistake("averages the gradients of gain and bias")
 def averaged(grad_output, cache):
-    """You take the mean over the positions. Whether to average is the loss's affair; a parameter used many times gets
-    the *sum* of what comes back."""
+    """You take the mean over the positions. Only the loss decides whether to average. A parameter that is used many
+    times gets the *sum* of its gradients."""
     axes = tuple(range(grad_output.ndim - 1))
     return gradients(
         grad_output, cache, grad_gain=(grad_output * cache[0]).mean(axis=axes), grad_bias=grad_output.mean(axis=axes)
@@ -168,8 +168,8 @@ def averaged(grad_output, cache):
 
 @layer_norm_backward.mistake("forgets the normalised row in the gain's gradient")
 def gain_like_bias(grad_output, cache):
-    """grad_gain equals grad_bias. The gain was *multiplied* by the normalised row, so its gradient is grad_output
-    times that row, added up; only the bias's is grad_output alone."""
+    """grad_gain equals grad_bias. The gain was *multiplied* by the normalised row, so its gradient is grad_output times
+    that row, added up. Only the bias's gradient is grad_output alone."""
     axes = tuple(range(grad_output.ndim - 1))
     return gradients(grad_output, cache, grad_gain=grad_output.sum(axis=axes))
 
@@ -183,23 +183,23 @@ def summed_over_everything(grad_output, cache):
 
 @layer_norm_backward.mistake("puts the gain into its own gradient")
 def gain_in_its_gradient(grad_output, cache):
-    """grad_gain was made from grad_output * gain. That product is the gradient of the *normalised row*; the gain's own
-    is grad_output times the normalised row, and the gain is not in it."""
+    """You made grad_gain from grad_output * gain. That product is the gradient of the *normalised row*. The gain's
+    gradient is grad_output times the normalised row, without the gain."""
     right = reference.layer_norm_backward(grad_output, cache)
     return gradients(grad_output, cache, grad_gain=right[1] * cache[2])
 
 
 @layer_norm_backward.mistake("puts the gain into the gradients of gain and bias")
 def gain_in_both(grad_output, cache):
-    """grad_gain and grad_bias were made from grad_output * gain, as happens when `grad_output *= gain` comes first.
-    That product is the gradient of the *normalised row*; gain and bias take grad_output as it arrives."""
+    """You made grad_gain and grad_bias from grad_output * gain, as happens if `grad_output *= gain` comes first. That
+    product is the gradient of the *normalised row*. For gain and bias, use grad_output as it arrives."""
     right = reference.layer_norm_backward(grad_output, cache)
     return gradients(grad_output, cache, grad_gain=right[1] * cache[2], grad_bias=right[2] * cache[2])
 
 
 @layer_norm_backward.mistake("writes into grad_output")
 def in_place(grad_output, cache):
-    """The caller's grad_output has changed: `grad_output *= gain` writes into it. The residual connection hands the
+    """The caller's grad_output has changed: `grad_output *= gain` writes into it. The residual connection passes the
     same array on along another path. Make a new array: `grad_output * gain`."""
     right = reference.layer_norm_backward(grad_output, cache)
     grad_output *= 1 + cache[2] ** 2
@@ -208,44 +208,44 @@ def in_place(grad_output, cache):
 
 @layer_norm_backward.mistake("has the gain in the first of three terms only")
 def gain_in_one_term(grad_output, cache):
-    """The straight term has the gain in it; the two means were taken of grad_output without it. All three are made from
-    one thing, grad_output * gain. With gains of one this does not show."""
+    """The first term contains the gain, but you took the two means of grad_output without it. Make all three terms from
+    grad_output * gain. With gains of one this does not show."""
     return gradients(grad_output, cache, means_of=grad_output)
 
 
 @layer_norm_backward.mistake("adds the variance's term")
 def variance_added(grad_output, cache):
-    """The mean's term is subtracted, the variance's is added. The root of the variance stands *below* the line, and
-    one over a thing has a slope with a minus."""
+    """You subtract the mean's term, but add the variance's. The root of the variance is in the *denominator*, so its
+    slope has a minus sign."""
     return gradients(grad_output, cache, variance=-1)
 
 
 @layer_norm_backward.mistake("divides by d_model - 1 in the variance's term")
 def unbiased_slope(grad_output, cache):
-    """This is the slope of the *unbiased* variance, with d_model - 1 below. The forward pass took the mean of the
-    squares, so d_model stands below here too."""
+    """This is the slope of the *unbiased* variance, which divides by d_model - 1. The forward pass took the mean of the
+    squares, so divide by d_model here, too."""
     d_model = cache[0].shape[-1]
     return gradients(grad_output, cache, variance=d_model / (d_model - 1))
 
 
 @layer_norm_backward.mistake("divides by the variance")
 def divided_twice(grad_output, cache):
-    """The factor in front of the three terms is there twice. The forward pass divides by the standard deviation once;
+    """The factor in front of the three terms occurs twice. The forward pass divides by the standard deviation once, and
     so does the backward pass."""
     return gradients(grad_output, cache, grad_x=reference.layer_norm_backward(grad_output, cache)[0] * cache[1])
 
 
 @layer_norm_backward.mistake("loses the normalised row inside the variance's mean")
 def mean_without_the_row(grad_output, cache):
-    """In the variance's term you take the mean of grad_output * gain. It is the mean of that *times the normalised
-    row*: how much the gradient points along the row."""
+    """In the variance's term you take the mean of grad_output * gain. Take the mean of that *times the normalised row*:
+    it measures how much the gradient points along the row."""
     return gradients(grad_output, cache, inner=1)
 
 
 @layer_norm_backward.mistake("loses the normalised row before the variance's mean")
 def term_without_the_row(grad_output, cache):
-    """The variance's term is the same number for every feature. It is that number times the normalised row: features
-    far from the mean move the variance most."""
+    """Your variance's term is the same number for every feature. Multiply this number by the normalised row: features
+    far from the mean change the variance most."""
     return gradients(grad_output, cache, outer=1)
 
 

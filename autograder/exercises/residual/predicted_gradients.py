@@ -83,8 +83,8 @@ def post_sums_all(runs):
 @predicted_gradients.mistake("lets each norm shrink the gradient on its way")
 def post_vanishes(runs):
     """You let the gradient pass all norms of a post-norm stack. The gradient at the *top* passes only the last norm,
-    because the last sub-layer stands directly below it. And further down, the sub-layers give back what the norms
-    take."""
+    because the last sub-layer is directly below that norm. Further down, the sub-layers make up for the shrinking by
+    the norms."""
     return order_and_reasons(
         lambda run: 1 / variance(run["depth"], run) if run["norm"] == "pre" else 1e-3 / run["depth"], runs
     )
@@ -92,8 +92,8 @@ def post_vanishes(runs):
 
 @predicted_gradients.mistake("lets the gradient fall in post-norm and not in pre-norm")
 def norms_exchanged(runs):
-    """You exchanged the norms. The pre-norm stream is never normalised on its way, so the sum in front of the last norm
-    grows with the depth. In post-norm this sum has two terms at any depth."""
+    """You swapped the norms. The pre-norm stream is never normalised on its way, so the sum before the last norm grows
+    with the depth. In post-norm this sum has two terms at any depth."""
     return order_and_reasons(lambda run: 1 / variance(run["depth"] if run["norm"] == "post" else 1, run), runs)
 
 
@@ -106,8 +106,8 @@ def update_ignored(runs):
 
 @predicted_gradients.mistake("looks at the size of one update alone")
 def depth_ignored(runs):
-    """You take the size of one update and ignore how many a sum has. In pre-norm, the sum in front of the last norm has
-    one update for each sub-layer, and their variances add up."""
+    """You take the size of one update and ignore how many a sum has. In pre-norm, the sum before the last norm has one
+    update for each sub-layer, and their variances add up."""
     return order_and_reasons(lambda run: 1 / variance(2 if run["norm"] == "pre" else 1, run), runs)
 
 
@@ -140,8 +140,8 @@ def largest_first(runs):
 
 @predicted_gradients.mistake("returns the rank of each stack")
 def ranks(runs):
-    """You return for each stack its place in the order. `order` should hold the indices of the stacks, so `order[0]` is
-    the stack with the smallest gradient. `np.argsort` of the predictions gives it."""
+    """You return each stack's place in the order. `order` should hold the indices of the stacks, so `order[0]` is the
+    stack with the smallest gradient. `np.argsort` of the predictions gives it."""
     order, reasons = reference.predicted_gradients(runs)
     return np.argsort(order), reasons
 
@@ -155,7 +155,7 @@ def depth_for_all(runs):
 
 @predicted_gradients.mistake("names the norm wherever it differs")
 def norm_if_it_differs(runs):
-    """You name the norm wherever the two stacks differ in it. Two settings may differ. Change the norm alone and
+    """You name the norm wherever the two stacks differ in it. Other settings may differ, too. Change the norm alone and
     predict again: if the gradient does not come near the other one, the norm does not decide."""
     order, reasons = reference.predicted_gradients(runs)
     pairs = zip(order, order[1:], reasons, strict=False)

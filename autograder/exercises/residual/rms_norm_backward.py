@@ -56,12 +56,12 @@ def gradients(grad_output, cache, size=1, grad_normalised=None, **put):
 @rms_norm_backward.mistake("treats the size of the row as a constant")
 def size_constant(grad_output, cache):
     """You go straight through: gradient times gain, divided by the root of the mean square. But the mean square is made
-    from the same row, so each feature moves every output through it. Doubling x changes nothing, so with a tiny eps
+    from the same row, so each feature changes every output through it. Doubling x changes nothing, so with a tiny eps
     the row of grad_x must be at right angles to the normalised row."""
     return gradients(grad_output, cache, size=0)
 
 
-@rms_norm_backward.mistake("adds the way through the size")
+@rms_norm_backward.mistake("adds the path through the size")
 def size_added(grad_output, cache):
     """The second term has the wrong sign. A larger feature makes the mean square larger, and one over its root
     smaller, so this path has a minus sign."""
@@ -75,7 +75,7 @@ def sum_for_mean(grad_output, cache):
     return gradients(grad_output, cache, size=cache[0].shape[-1])
 
 
-@rms_norm_backward.mistake("has half of the way through the size")
+@rms_norm_backward.mistake("has half of the path through the size")
 def half_of_the_size(grad_output, cache):
     """The second term is half as large as it should be. The slope of the root has a factor 1/2, the slope of the square
     has a factor 2, and the two cancel."""
@@ -103,22 +103,22 @@ def gain_forgotten(grad_output, cache):
 
 @rms_norm_backward.mistake("multiplies by the gain at the end")
 def gain_last(grad_output, cache):
-    """The gain comes after the mean was taken. The gain differs from feature to feature, so it must be in the row
-    *before* you average the row. With equal gains the two agree."""
+    """You multiply by the gain after you take the mean. The gain differs from feature to feature, so it must be in the
+    row *before* you average the row. With equal gains the two agree."""
     plain, grad_gain = gradients(grad_output, cache, grad_normalised=grad_output)
     return plain * cache[2], grad_gain
 
 
 @rms_norm_backward.mistake("forgets to divide by the root of the mean square")
 def not_divided(grad_output, cache):
-    """Both terms are right, and the factor in front of them is missing. The forward pass multiplied the row by
+    """Both terms are right, but the factor in front of them is missing. The forward pass multiplied the row by
     inverse_rms, so the backward pass does so, too."""
     return gradients(grad_output, cache, grad_x=reference.rms_norm_backward(grad_output, cache)[0] / cache[1])
 
 
 @rms_norm_backward.mistake("loses the normalised row inside the mean")
 def mean_without_the_row(grad_output, cache):
-    """In the second term you take the mean of grad_output * gain alone. It is the mean of that *times the normalised
+    """In the second term you take the mean of grad_output * gain alone. Take the mean of that *times the normalised
     row*: every output n_i = r x_i changes with r in proportion to x_i."""
     return gradients(grad_output, cache, inner=1)
 
@@ -126,7 +126,7 @@ def mean_without_the_row(grad_output, cache):
 @rms_norm_backward.mistake("loses the normalised row before the mean")
 def term_without_the_row(grad_output, cache):
     """Your second term is the same number for every feature. The slope of the mean square is proportional to the
-    feature, so this number is multiplied by the normalised row."""
+    feature, so multiply this number by the normalised row."""
     return gradients(grad_output, cache, outer=1)
 
 
@@ -148,8 +148,8 @@ def not_summed(grad_output, cache):
 
 @rms_norm_backward.mistake("adds the gradient of the gain up over one axis only")
 def summed_over_one_axis(grad_output, cache):
-    """`sum(axis=0)` is the whole sum only while there is one leading axis. With a batch an axis is left over, and with
-    a single position it adds up the features. Sum over *all* leading axes."""
+    """`sum(axis=0)` is the whole sum only while there is one leading axis. With a batch an axis is left, and with a
+    single position it adds up the features. Sum over *all* leading axes."""
     return gradients(grad_output, cache, grad_gain=np.sum(grad_output * cache[0], axis=0))
 
 

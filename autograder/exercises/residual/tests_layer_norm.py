@@ -143,14 +143,14 @@ def accepts_everything(function):
 
 @tests_layer_norm.mistake("rejects every function")
 def rejects_everything(function):
-    """Your test rejects right functions and wrong ones alike. Compute by hand what the right output is for a row of
-    two features, and compare your expectation with that."""
+    """Your test rejects right functions and wrong ones alike. Compute by hand what the right output is for a row of two
+    features, and compare your expected values with it."""
     return function(np.ones((3, 4)), np.ones(4), np.ones(4))[0].shape == (4, 3)
 
 
 @tests_layer_norm.mistake("says True of wrong functions and False of right ones")
 def answer_inverted(function):
-    """The answers are the wrong way round. True accepts a function."""
+    """Your answers are the wrong way round. True accepts a function."""
     return not reference.tests_layer_norm(function)
 
 
@@ -169,8 +169,8 @@ def expects_unbiased(function):
 
 @tests_layer_norm.mistake("looks into the cache")
 def looks_into_the_cache(function):
-    """Your test rejects right functions, because it expects a certain cache. A test of the output leaves open what a
-    function keeps: use `function(...)[0]`."""
+    """Your test rejects right functions, because it expects a certain cache. Test the output alone, because functions
+    may keep different things: use `function(...)[0]`."""
     normalised, _, gain = function(np.arange(6.0), np.ones(6), np.zeros(6))[1]
     return np.allclose(normalised.mean(), 0) and tested(function)
 
@@ -210,8 +210,8 @@ def single_position(function):
 
 @tests_layer_norm.mistake("tries no batch")
 def no_batch(function):
-    """Your test accepts a function that takes everything behind the first axis for the features. For a matrix that is
-    right. Try a batch."""
+    """Your test accepts a function that treats everything after the first axis as features. For a matrix that is right.
+    Try a batch."""
     return tested(function, shapes=SHAPES[:2])
 
 
