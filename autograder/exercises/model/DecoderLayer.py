@@ -52,7 +52,7 @@ class Steps(model_torch.DecoderLayer):
 @DecoderLayer.mistake("uses its first norm twice")
 class FirstNormTwice(Steps):
     """The sum after the cross-attention goes through `norm_attention`, and `norm_cross_attention` never gets a
-    gradient. With fresh norms all is well; with trained ones the error is of the size of the output."""
+    gradient. With fresh norms this does not show; with trained norms the error is as large as the output."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         x = self.norm_attention(x + self.attend(x, self_mask))
@@ -63,7 +63,8 @@ class FirstNormTwice(Steps):
 @DecoderLayer.mistake("uses the first norm twice, and the third never")
 class NormsOneLate(Steps):
     """The sum after the cross-attention goes through `norm_attention`, and the last through `norm_cross_attention`:
-    `norm_feed_forward` never gets a gradient. With fresh norms all is well. Each sub-layer has its own."""
+    `norm_feed_forward` never gets a gradient. With fresh norms this does not show. Each sub-layer has a norm of its
+    own."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         x = self.norm_attention(x + self.attend(x, self_mask))
@@ -74,7 +75,7 @@ class NormsOneLate(Steps):
 @DecoderLayer.mistake("never uses the third norm")
 class ThirdNormNever(Steps):
     """The last sum goes through `norm_attention` again, and `norm_feed_forward` never gets a gradient. With fresh norms
-    all is well. Each sub-layer has its own."""
+    this does not show. Each sub-layer has a norm of its own."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         x = self.norm_attention(x + self.attend(x, self_mask))
@@ -82,10 +83,10 @@ class ThirdNormNever(Steps):
         return self.norm_attention(x + self.think(x))
 
 
-@DecoderLayer.mistake("asks the memory with the self-attention's output, before Add & Norm")
+@DecoderLayer.mistake("makes the queries from the self-attention's output, before Add & Norm")
 class AsksWithTheUpdate(Steps):
-    """The query of the cross-attention is what the self-attention returned, not yet added and not yet normalised. The
-    stream after the first Add & Norm asks."""
+    """The query of the cross-attention is what the self-attention returned, not yet added to the stream and not yet
+    normalised. Make the query from the stream after the first Add & Norm."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         attended = self.attend(x, self_mask)
@@ -107,7 +108,7 @@ class CrossFirst(Steps):
 
 @DecoderLayer.mistake("has no memory mask")
 class DecoderWithoutMemoryMask(Steps):
-    """The cross-attention is not given its mask, and looks at padding."""
+    """The cross-attention does not get its mask, so it attends to padding."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         return super().forward(x, memory, self_mask)
@@ -115,7 +116,7 @@ class DecoderWithoutMemoryMask(Steps):
 
 @DecoderLayer.mistake("has no mask over itself")
 class DecoderWithoutCausalMask(Steps):
-    """The self-attention is not given its mask, and sees what is still to be written."""
+    """The self-attention does not get its mask, so it sees words that are still to be written."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         return super().forward(x, memory, None, memory_mask)
@@ -123,7 +124,7 @@ class DecoderWithoutCausalMask(Steps):
 
 @DecoderLayer.mistake("takes the values from the decoder")
 class ValuesFromDecoder(Steps):
-    """The roles are exchanged: the memory asks and the decoder answers, wherever the shapes allow it. Queries come from
+    """The roles are swapped: the memory asks and the decoder answers, wherever the shapes allow it. Queries come from
     x; keys and values from the memory."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):

@@ -55,8 +55,8 @@ class PreNormEncoder(Steps):
 
 @EncoderLayer.mistake("uses one norm twice")
 class OneNormEncoder(Steps):
-    """Both sums go through `norm_attention`. Fresh norms are all alike, so nothing shows until training has moved them;
-    the other norm never gets a gradient."""
+    """Both sums go through `norm_attention`. Fresh norms are all alike, so this does not show until training has
+    changed them. The other norm never gets a gradient."""
 
     def forward(self, x, mask=None):
         x = self.norm_attention(x + self.attend(x, mask))
@@ -65,7 +65,7 @@ class OneNormEncoder(Steps):
 
 @EncoderLayer.mistake("leaves out the residual connections")
 class NoResidualEncoder(Steps):
-    """The sub-layers' outputs are normalised without x being added: "Add & Norm" lacks its Add."""
+    """You normalise the sub-layers' outputs without adding x: "Add & Norm" lacks its Add."""
 
     def forward(self, x, mask=None):
         x = self.norm_attention(self.attend(x, mask))
@@ -74,7 +74,7 @@ class NoResidualEncoder(Steps):
 
 @EncoderLayer.mistake("does not pass the mask on")
 class EncoderWithoutMask(Steps):
-    """The mask stops at the layer. Hand it to the attention."""
+    """The layer does not use its mask. Pass it to the attention."""
 
     def forward(self, x, mask=None):
         return super().forward(x)
@@ -82,8 +82,8 @@ class EncoderWithoutMask(Steps):
 
 @EncoderLayer.mistake("forgets in evaluation too")
 class DropoutAlwaysOn(model_torch.EncoderLayer):
-    """Dropout is active although the module is in evaluation mode. `nn.Dropout` knows the mode by itself;
-    `functional.dropout` must be told: training=self.training."""
+    """Dropout is active although the module is in evaluation mode. `nn.Dropout` follows the mode by itself, but
+    `functional.dropout` needs the argument training=self.training."""
 
     def forward(self, x, mask=None):
         rate = 0.0 if self.dropout.p == 0 else 1.0
@@ -93,7 +93,7 @@ class DropoutAlwaysOn(model_torch.EncoderLayer):
 
 @EncoderLayer.mistake("uses GELU in place of relu")
 class GeluEncoder(Steps):
-    """The feed-forward has GELU between its layers, as BERT has. The paper's, and this one, has relu."""
+    """Your feed-forward has GELU between its layers, as in BERT. The paper's layer, and this one, has relu."""
 
     def think(self, x):
         return self.feed_forward.linear_out(functional.gelu(self.feed_forward.linear_in(x)))
@@ -105,8 +105,8 @@ class GeluEncoder(Steps):
 
 @EncoderLayer.mistake("scales in evaluation what dropout kept in training")
 class ScaledInEvaluation(Steps):
-    """In evaluation you multiply the sub-layers' outputs by 1 - p. `nn.Dropout` divides by 1 - p in training already,
-    so that evaluation needs no factor: yours scales twice."""
+    """In evaluation you multiply the sub-layers' outputs by 1 - p. `nn.Dropout` already divides by 1 - p in training,
+    so evaluation needs no factor: your layer scales twice."""
 
     def forward(self, x, mask=None):
         share = 1 - self.dropout.p
@@ -116,8 +116,8 @@ class ScaledInEvaluation(Steps):
 
 @EncoderLayer.mistake("adds the feed-forward's output to x")
 class SecondResidualFromX(Steps):
-    """The feed-forward's output is added to the layer's input x, so what the attention found is lost to the stream. Add
-    it to what the feed-forward read, the stream after the first norm."""
+    """The feed-forward's output is added to the layer's input x, so what the attention found leaves the stream. Add it
+    to what the feed-forward read, the stream after the first norm."""
 
     def forward(self, x, mask=None):
         return self.norm_feed_forward(x + self.think(self.norm_attention(x + self.attend(x, mask))))

@@ -40,8 +40,8 @@ HEADS_3 = {"d_model": 12, "n_heads": 3}
 
 @MultiHeadAttention.mistake("splits the heads by a view alone")
 class ViewOnlySplit(model_torch.MultiHeadAttention):
-    """A view to (n_heads, T, d_head) cuts the sentence, not the vectors: each "head" then holds a few whole words.
-    Split the last axis, and exchange two axes."""
+    """A view to (n_heads, T, d_head) cuts the sentence, not the vectors: each "head" then contains a few whole words.
+    Split the last axis, and swap two axes."""
 
     def split_heads(self, x):
         return x.reshape(*x.shape[:-2], self.n_heads, x.shape[-2], -1)
@@ -49,8 +49,8 @@ class ViewOnlySplit(model_torch.MultiHeadAttention):
 
 @MultiHeadAttention.mistake("interleaves the heads")
 class Interleaved(model_torch.MultiHeadAttention):
-    """Head h gets every n_heads-th feature. Its features are neighbours: the last axis splits as (n_heads, d_head), in
-    that order."""
+    """Your head h gets every n_heads-th feature. The features of a head should be neighbours: the last axis splits as
+    (n_heads, d_head), in that order."""
 
     def split_heads(self, x):
         return x.unflatten(-1, (-1, self.n_heads)).movedim(-1, -3)
@@ -67,7 +67,7 @@ class InvertedMask(model_torch.MultiHeadAttention):
 
 @MultiHeadAttention.mistake("ignores the mask")
 class MaskIgnored(model_torch.MultiHeadAttention):
-    """The mask is taken and never used. It goes into `scaled_dot_product_attention`, with an axis for the heads."""
+    """You take the mask, but never use it. It goes into `scaled_dot_product_attention`, with an axis for the heads."""
 
     def forward(self, query, key, value, mask=None):
         return super().forward(query, key, value)
@@ -75,8 +75,8 @@ class MaskIgnored(model_torch.MultiHeadAttention):
 
 @MultiHeadAttention.mistake("leaves out the output projection")
 class NoOutputProjection(model_torch.MultiHeadAttention):
-    """The merged heads are returned as they are: `linear_output` is built and never called, so the heads stay side by
-    side and never meet."""
+    """You return the merged heads as they are: `linear_output` is built, but never called, so the heads stay side by
+    side and never mix."""
 
     def forward(self, query, key, value, mask=None):
         return attended(self, query, key, value, mask)
@@ -84,8 +84,8 @@ class NoOutputProjection(model_torch.MultiHeadAttention):
 
 @MultiHeadAttention.mistake("makes the values from the key")
 class ValuesFromKeys(model_torch.MultiHeadAttention):
-    """`linear_value` is applied to `key`. In this model the two are always the same tensor, so that nothing shows; the
-    function has three inputs and must use all of them."""
+    """`linear_value` is applied to `key`. In this model the two are always the same tensor, so this does not show. But
+    the module has three inputs and must use all of them."""
 
     def forward(self, query, key, value, mask=None):
         return super().forward(query, key, key, mask)
@@ -93,8 +93,8 @@ class ValuesFromKeys(model_torch.MultiHeadAttention):
 
 @MultiHeadAttention.mistake("scales by the root of d_model")
 class ScaledByDModel(model_torch.MultiHeadAttention):
-    """The scores are divided by the root of d_model. A head's queries and keys are only d_head wide, and it is their
-    width that counts."""
+    """The scores are divided by the root of d_model. A head's queries and keys are only d_head wide: divide by the root
+    of d_head."""
 
     def forward(self, query, key, value, mask=None):
         return self.linear_output(attended(self, query, key, value, mask, scale=query.shape[-1] ** -0.5))
@@ -102,8 +102,8 @@ class ScaledByDModel(model_torch.MultiHeadAttention):
 
 @MultiHeadAttention.mistake("takes no mask of one axis")
 class MaskOfTwoAxes(model_torch.MultiHeadAttention):
-    """A mask may have the shape (T_key,), one row for all queries, and `mask.unsqueeze(-3)` needs at least two axes.
-    Give a mask of one axis another one in front: `torch.atleast_2d(mask)`."""
+    """A mask may have the shape (T_key,), one row for all queries, but `mask.unsqueeze(-3)` needs at least two axes.
+    Add an axis in front of such a mask: `torch.atleast_2d(mask)`."""
 
     def forward(self, query, key, value, mask=None):
         return super().forward(query, key, value, None if mask is None else mask.unsqueeze(-3).squeeze(-3))
@@ -111,8 +111,8 @@ class MaskOfTwoAxes(model_torch.MultiHeadAttention):
 
 @MultiHeadAttention.mistake("indexes a mask as if it had an axis for the queries")
 class MaskIndexedByAxes(model_torch.MultiHeadAttention):
-    """`mask[..., None, :, :]` names the mask's last two axes, and a mask (T_key,), one row for all queries, has only
-    one. Give it another one in front: `torch.atleast_2d(mask)`."""
+    """`mask[..., None, :, :]` names the mask's last two axes, but a mask (T_key,), one row for all queries, has only
+    one. Add an axis in front: `torch.atleast_2d(mask)`."""
 
     def forward(self, query, key, value, mask=None):
         return super().forward(query, key, value, None if mask is None else mask[..., None, :, :].squeeze(-3))

@@ -86,36 +86,36 @@ def all_roles(roles, names):
 
 @backward.mistake("the tied table learns as source only", reread="One table in three roles")
 def tied_source_only(grad_logits, cache):
-    """The shared table's gradient holds the source's part alone. Every role that uses the table sends a gradient back
-    to it, and these gradients add up."""
+    """The shared table's gradient contains the source's part alone. Every role that uses the table sends a gradient
+    back to it, and these gradients add up."""
     return gradients(grad_logits, cache, tables=one_role("source"))
 
 
 @backward.mistake("the tied table learns as target only", reread="One table in three roles")
 def tied_target_only(grad_logits, cache):
-    """The shared table's gradient holds the target's part alone: what the decoder's entrance sent back. Every role that
-    uses the table sends a gradient back to it, and these gradients add up."""
+    """The shared table's gradient contains the target's part alone, the part from the decoder's embedding. Every role
+    that uses the table sends a gradient back to it, and these gradients add up."""
     return gradients(grad_logits, cache, tables=one_role("target"))
 
 
 @backward.mistake("the tied table learns as output only", reread="One table in three roles")
 def tied_output_only(grad_logits, cache):
-    """The shared table's gradient holds the output's part alone. That part is the largest, so training seems to work;
-    the two look-ups are missing. The three parts add up."""
+    """The shared table's gradient contains the output's part alone. That part is the largest, so training seems to
+    work, but the parts of the two embeddings are missing. The three parts add up."""
     return gradients(grad_logits, cache, tables=last_role)
 
 
 @backward.mistake("adds a role with a table of its own to the shared table", reread="One table in three roles")
 def tied_all(grad_logits, cache):
-    """The shared table's gradient holds the parts of all three roles, and here the source has a table of its own. Add
-    up only the roles that use the shared table: the cache says which tables there are."""
+    """The shared table's gradient contains the parts of all three roles, but here the source has a table of its own.
+    Add up only the roles that use the shared table: the cache says which tables there are."""
     return gradients(grad_logits, cache, tables=all_roles)
 
 
 @backward.mistake("exchanges the tables of target and output")
 def tables_exchanged(grad_logits, cache):
     """The target's table has the output's gradient, and the output's table the target's. The gradient of the output is
-    grad_logits^T x, at the top of the decoder; that of the target comes out of `embed_backward`, at its foot."""
+    grad_logits^T x, at the top of the decoder; that of the target comes out of `embed_backward`, at the bottom."""
 
     def tables(roles, names):
         return tie(roles | {"target": roles["output"], "output": roles["target"]}, names)
@@ -126,28 +126,28 @@ def tables_exchanged(grad_logits, cache):
 @backward.mistake("the memory learns from the last decoder layer only")
 def last_layer_only(grad_logits, cache):
     """The memory's gradient is that of the last decoder layer. Every decoder layer has read the memory, so every one
-    adds its part; with one layer the slip cannot be seen."""
+    adds its part. With one layer this mistake does not show."""
     return gradients(grad_logits, cache, memory=lambda parts: parts[0])
 
 
 @backward.mistake("the memory learns from the first decoder layer only")
 def first_layer_only(grad_logits, cache):
-    """Each decoder layer overwrites the memory's gradient, so that the first layer's, computed last, is what remains.
-    Add them up."""
+    """Each decoder layer overwrites the memory's gradient, so only the gradient of the first layer, computed last,
+    remains. Add them up."""
     return gradients(grad_logits, cache, memory=lambda parts: parts[-1])
 
 
 @backward.mistake("the memory learns from the mean of the decoder layers")
 def mean_of_layers(grad_logits, cache):
     """The memory's gradient is the mean of what the decoder layers return. The loss depends on the memory through each
-    of them, so it is their sum."""
+    of them, so the gradient is their sum."""
     return gradients(grad_logits, cache, memory=lambda parts: sum(parts) / len(parts))
 
 
 @backward.mistake("the encoder learns nothing")
 def nothing_for_the_encoder(grad_logits, cache):
-    """The gradients of the encoder, and of the source's look-up, are zero: you do not go on through the memory. It
-    was the keys and the values of every decoder layer, and its gradient goes back into the encoder."""
+    """The gradients of the encoder, and of the source's embedding, are zero: you do not go on through the memory. Keys
+    and values of every decoder layer came from it, and its gradient goes back into the encoder."""
     return gradients(grad_logits, cache, memory=lambda parts: 0 * parts[0])
 
 
@@ -159,7 +159,7 @@ def layers_turned_round(grad_logits, cache):
     return right | {name: right[name][::-1] for name in ("encoder", "decoder")}
 
 
-@backward.mistake("walks up the decoder")
+@backward.mistake("goes up the decoder")
 def upwards(grad_logits, cache):
     """The gradient enters the decoder at its first layer and goes up. Go back from the last layer to the first."""
     encoder_cache, (embedding_cache, layer_caches, output_cache), names = cache

@@ -101,29 +101,29 @@ def by_penalty(alpha):
 
 @beam_search.mistake("does not normalise the scores")
 def not_normalised(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """Hypotheses are ranked by log p alone. Every further token lowers it, so short sentences win; the length penalty
-    divides that away."""
+    """You rank hypotheses by log p alone. Every further token lowers log p, so short sentences win. Divide by the
+    length penalty."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(0))
 
 
 @beam_search.mistake("divides by the length itself")
 def divided_by_length(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """The scores are divided by L to the power alpha. The penalty is ((5 + L) / 6)^alpha: the 5 keeps the first few
-    tokens from mattering too much."""
+    """The scores are divided by L to the power alpha. The penalty is ((5 + L) / 6)^alpha: the 5 limits the influence of
+    the first few tokens."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=lambda log_p, length, last: log_p / length**length_penalty)
 
 
 @beam_search.mistake("normalises only at the very end")
 def normalised_at_the_end(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """The beam is pruned by log p and only the survivors are normalised. Longer hypotheses have been thrown away before
-    the penalty could speak for them, and the order is that of log p."""
+    """The beam is pruned by log p and only the survivors are normalised. Longer hypotheses have been dropped before the
+    penalty could help them, and the order is that of log p."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), rank=by_penalty(0))
 
 
-@beam_search.mistake("lets finished hypotheses write on")
+@beam_search.mistake("lets finished hypotheses go on writing")
 def beams_write_on(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """A hypothesis that has its end mark is continued with words. It may go on in one way only, by padding, at no
     cost."""
@@ -143,7 +143,7 @@ def newest_token_counts(params, src, n_heads, beam_width=4, length_penalty=0.6, 
 
 @beam_search.mistake("returns the worst first")
 def worst_first(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """The hypotheses are right, and in rising order. `argsort` rises; sort the negative scores."""
+    """The hypotheses are right, but in rising order. `argsort` sorts in rising order, so sort the negative scores."""
     tokens, scores = decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, bos, eos, pad)
     return tokens[::-1], scores[::-1]
 
@@ -156,21 +156,21 @@ def begins_with_one(params, src, n_heads, beam_width=4, length_penalty=0.6, max_
 
 @beam_search.mistake("takes the end mark to be token 2")
 def ends_with_two(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """A hypothesis is finished with token 2, whatever `eos` says. Use the argument."""
+    """A hypothesis ends with token 2, whatever `eos` says. Use the argument."""
     return decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, bos, 2, pad)
 
 
 @beam_search.mistake("takes padding to be token 0")
 def pads_with_zero(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """Padding is token 0 here, whatever `pad` says: the model attends to the source's padding, and finished hypotheses
-    are filled up with a word. Use the argument."""
+    """You take padding to be token 0, whatever `pad` says: the model attends to the source's padding, and finished
+    hypotheses are filled up with a word. Use the argument."""
     return decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, bos, eos, 0)
 
 
 @beam_search.mistake("counts padding in the length")
 def padding_has_length(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """A finished hypothesis grows longer by its padding, and its score better and better, without a word being
-    written. Its length ends at its end mark."""
+    """A finished hypothesis grows longer by its padding, and its score better and better, although it gets no more
+    words. Its length ends at its end mark."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(
         params, src, n_heads, *marks, score=by_penalty(length_penalty), length_of=lambda words, eos: len(words)
@@ -187,16 +187,16 @@ def identical_beams(params, src, n_heads, beam_width=4, length_penalty=0.6, max_
 
 @beam_search.mistake("stops when the best hypothesis is finished")
 def stops_with_the_best(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """The search ends as soon as the first of the beam has its end mark, and the others stay unfinished. With a length
-    penalty a longer one may yet overtake it: go on until all are finished."""
+    """The search ends as soon as the best hypothesis has its end mark, and the others stay unfinished. With a length
+    penalty a longer one may still overtake it: go on until all are finished."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), done=lambda ends: ends[0])
 
 
 @beam_search.mistake("does not count the end mark in the length")
 def end_has_no_length(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """The length of a finished hypothesis is that of its words alone. Its log p has the end mark's in it, so its length
-    counts the end mark too."""
+    """The length of a finished hypothesis counts its words alone. Its log p includes that of the end mark, so its
+    length counts the end mark, too."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(
         params,
@@ -219,8 +219,8 @@ def probabilities_added(params, src, n_heads, beam_width=4, length_penalty=0.6, 
 
 @beam_search.mistake("counts one token too few")
 def one_token_too_few(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """Every length is too small by one: it is that of the hypothesis before its newest token was added. L counts all
-    tokens whose log-probabilities are in log p, the newest among them."""
+    """Every length is too small by one: it is the length of the hypothesis before you added its newest token. L counts
+    all tokens whose log-probabilities are in log p, the newest among them."""
     marks = (beam_width, max_length, bos, eos, pad)
     score = by_penalty(length_penalty)
     return searched(params, src, n_heads, *marks, score=lambda log_p, length, last: score(log_p, length - 1, last))
@@ -228,8 +228,8 @@ def one_token_too_few(params, src, n_heads, beam_width=4, length_penalty=0.6, ma
 
 @beam_search.mistake("multiplies by the length penalty")
 def penalty_multiplied(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """log p is multiplied by ((5 + L) / 6)^alpha. It is negative, so that long hypotheses lose even more; *divide* by
-    the penalty."""
+    """You multiply log p by ((5 + L) / 6)^alpha. log p is negative, so long hypotheses lose even more: *divide* by the
+    penalty."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(-length_penalty))
 
@@ -251,9 +251,9 @@ def length_before_the_newest(words, eos):
 def newest_token_has_no_length(
     params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0
 ):
-    """A hypothesis that grows is divided by the penalty of its length *before* the newest token, whose log-probability
-    is in the sum already. Hypotheses that are finished have their full length, so the comparison is unfair to the
-    others. Count the newest token."""
+    """You divide a growing hypothesis by the penalty of its length *before* the newest token, whose log-probability is
+    already in the sum. Finished hypotheses have their full length, so the comparison is unfair to the others. Count the
+    newest token."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), length_of=length_before_the_newest)
 
@@ -267,9 +267,9 @@ def longer_while_unfinished(words, eos):
 def unfinished_have_a_begin_mark(
     params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0
 ):
-    """A finished hypothesis is divided by the penalty of its own length, and one that grows by that of a length one too
-    large, with the begin mark. A larger penalty raises a negative score, so the comparison favours what is unfinished.
-    The begin mark is given and not written, so it never counts."""
+    """You divide a finished hypothesis by the penalty of its own length, but a growing one by the penalty of a length
+    that is one too large, because it counts the begin mark. A larger penalty raises a negative score, so the comparison
+    favours unfinished hypotheses. The begin mark is given and not written, so it never counts."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), length_of=longer_while_unfinished)
 
@@ -283,9 +283,9 @@ def longer_once_finished(words, eos):
 def finished_have_a_begin_mark(
     params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0
 ):
-    """A hypothesis that grows is divided by the penalty of its own length, and a finished one by that of a length one
-    too large, with the begin mark. A larger penalty raises a negative score, so the comparison favours what is
-    finished. The begin mark is given and not written, so it never counts."""
+    """You divide a growing hypothesis by the penalty of its own length, but a finished one by the penalty of a length
+    that is one too large, because it counts the begin mark. A larger penalty raises a negative score, so the comparison
+    favours finished hypotheses. The begin mark is given and not written, so it never counts."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), length_of=longer_once_finished)
 
@@ -299,16 +299,16 @@ def shorter_once_finished(words, eos):
 def finished_lose_their_end_mark(
     params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0
 ):
-    """A hypothesis that has just written its end mark is divided by the penalty of its full length, but one step later
-    by that of a length one too small, without the end mark. Its log p has the end mark's in it, so its length counts
-    the end mark at every step."""
+    """You divide a hypothesis that has just written its end mark by the penalty of its full length, but one step later
+    by that of a length that is one too small, without the end mark. Its log p includes that of the end mark, so its
+    length counts the end mark at every step."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), length_of=shorter_once_finished)
 
 
 @beam_search.mistake("counts the begin mark in the length")
 def begin_mark_has_length(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """Every length is one too large, because the array of tokens begins with the begin mark. It is given and not
+    """Every length is one too large, because the array of tokens begins with the begin mark. This mark is given and not
     written, so it does not count."""
     marks = (beam_width, max_length, bos, eos, pad)
     score = by_penalty(length_penalty)
@@ -317,8 +317,8 @@ def begin_mark_has_length(params, src, n_heads, beam_width=4, length_penalty=0.6
 
 @beam_search.mistake("writes nothing")
 def finished_at_once(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """No token is returned. Either you lose what you write, or every hypothesis counts as finished from the start: it
-    begins with `eos` in place of `bos`, or counts as finished once it has `bos`, which it has in front."""
+    """You return no token. Either you lose what you write, or every hypothesis counts as finished from the start: it
+    begins with `eos` in place of `bos`, or counts as finished once it contains `bos`, its first token."""
     return decoding.beam_search(params, src, n_heads, beam_width, length_penalty, max_length, bos, bos, pad)
 
 

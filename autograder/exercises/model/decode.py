@@ -72,14 +72,14 @@ def with_shared_keys_and_values(layers):
 @decode.mistake("has no causal mask")
 def target_unmasked(params, tgt, memory, src, n_heads, pad=0):
     """Position t sees the tokens after it, and with teacher forcing the next token is the answer: the model learns to
-    copy it, its loss falls to nearly nothing, and it cannot write. The decoder's own attention wants target_mask."""
+    copy it, its loss falls to nearly nothing, and it cannot write. The decoder's self-attention needs target_mask."""
     return decoded(params, tgt, memory, src, n_heads, pad, over_target=padding_mask(tgt, pad))
 
 
 @decode.mistake("has a causal mask, and no padding mask, over the target")
 def target_padding_seen(params, tgt, memory, src, n_heads, pad=0):
-    """The mask over the target is causal alone. Padding at the end is hidden by it anyway; padding before a word is
-    not. target_mask(tgt, pad) is both masks in one."""
+    """The mask over the target is only causal. It hides padding at the end anyway, but not padding before a word.
+    target_mask(tgt, pad) is both masks in one."""
     causal = np.tri(tgt.shape[-1], dtype=bool)
     return decoded(params, tgt, memory, src, n_heads, pad, over_target=causal)
 
@@ -87,7 +87,7 @@ def target_padding_seen(params, tgt, memory, src, n_heads, pad=0):
 @decode.mistake("has no memory mask")
 def memory_unmasked(params, tgt, memory, src, n_heads, pad=0):
     """The decoder attends to the memory of padding. The encoder's mask does not help: padding has a row in the memory
-    like every other token, filled with what it read."""
+    like every other token, computed from what it attended to."""
     return decoded(params, tgt, memory, src, n_heads, pad, over_memory=EVERYWHERE)
 
 
@@ -100,16 +100,16 @@ def target_unscaled(params, tgt, memory, src, n_heads, pad=0):
 
 @decode.mistake("shares one key and value projection among all layers")
 def shared_memory_projections(params, tgt, memory, src, n_heads, pad=0):
-    """Every layer reads the memory with the first layer's keys and values. The memory is one; what a layer looks for in
-    it, and what it takes, is the layer's own: each has its w_key and w_value."""
+    """Every layer reads the memory with the first layer's keys and values. All layers share one memory, but each layer
+    has its own w_key and w_value, so each finds and takes something else."""
     layers = with_shared_keys_and_values(params["decoder"])
     return decoded(params, tgt, memory, src, n_heads, pad, layers=layers)
 
 
 @decode.mistake("scores with the target's table", reread="One table in three roles")
 def output_by_target_table(params, tgt, memory, src, n_heads, pad=0):
-    """The logits are products with the target's embedding. When the tables are tied that is right; when "output" has a
-    table of its own, it is the one to use."""
+    """The logits are products with the target's embedding. With tied tables that is right; if "output" has a table of
+    its own, use that one."""
     tables = params["embeddings"]
     params = params | {"embeddings": tables | {"output": table_for(tables, "target")}}
     return decoded(params, tgt, memory, src, n_heads, pad)
@@ -118,76 +118,76 @@ def output_by_target_table(params, tgt, memory, src, n_heads, pad=0):
 @decode.mistake("prefers the shared table", reread="One table in three roles")
 def shared_table_first(params, tgt, memory, src, n_heads, pad=0):
     """You take the shared table if there is one, even if the target or the output has a table of its own. Look for the
-    role's own table first: the shared one is for roles without."""
+    role's own table first: the shared one is for roles without a table of their own."""
     return decoded(tables_replaced_by_the_shared_one(params), tgt, memory, src, n_heads, pad)
 
 
 @decode.mistake("returns probabilities")
 def softmaxed(params, tgt, memory, src, n_heads, pad=0):
-    """These are probabilities: every row adds up to one. The loss takes the logarithm of a softmax itself, stably, so
-    the model ends with the scores, its logits."""
+    """These are probabilities: every row adds up to one. The loss computes a stable log-softmax itself, so the model
+    ends with its logits."""
     return np.exp(log_softmax(decoded(params, tgt, memory, src, n_heads, pad)[0])), None
 
 
 @decode.mistake("scales the output table by the root of d_model", reread="One table in three roles")
 def output_scaled(params, tgt, memory, src, n_heads, pad=0):
-    """The logits are too large by the root of d_model. The scale belongs to the look-up at the two entrances; at the
-    exit the rows are used as they are."""
+    """The logits are too large by the root of d_model. Only the two embeddings at the bottom are scaled. At the output,
+    use the rows as they are."""
     return decoded(params, tgt, memory, src, n_heads, pad)[0] * memory.shape[-1] ** 0.5, None
 
 
 @decode.mistake("takes padding to be token 0 whatever `pad` says")
 def pad_is_zero(params, tgt, memory, src, n_heads, pad=0):
-    """Both masks compare with 0, and here padding has another number. Use the argument `pad`."""
+    """Both masks compare with 0, but here padding has another number. Use the argument `pad`."""
     return decoded(params, tgt, memory, src, n_heads, 0)
 
 
 @decode.mistake("takes the target's padding to be token 0")
 def target_pad_is_zero(params, tgt, memory, src, n_heads, pad=0):
-    """The mask over the target compares with 0, and here padding has another number. Use the argument `pad`: the other
-    mask does."""
+    """The mask over the target compares with 0, but here padding has another number. Use the argument `pad`, as the
+    other mask does."""
     return decoded(params, tgt, memory, src, n_heads, pad, over_target=target_mask(tgt, 0))
 
 
 @decode.mistake("takes the source's padding to be token 0")
 def memory_pad_is_zero(params, tgt, memory, src, n_heads, pad=0):
-    """The mask over the memory compares with 0, and here padding has another number. Use the argument `pad`: the other
-    mask does."""
+    """The mask over the memory compares with 0, but here padding has another number. Use the argument `pad`, as the
+    other mask does."""
     over_memory = memory_mask(src, tgt.shape[-1], 0)
     return decoded(params, tgt, memory, src, n_heads, pad, over_memory=over_memory)
 
 
 @decode.mistake("uses the first layer only")
 def first_decoder_layer_only(params, tgt, memory, src, n_heads, pad=0):
-    """The logits are made from what the *first* layer returned; those above it are never asked. Go through all of
+    """The logits are made from what the *first* layer returned; the layers above it are never used. Go through all of
     params["decoder"]."""
     return decoded(params, tgt, memory, src, n_heads, pad, layers=params["decoder"][:1])
 
 
 @decode.mistake("goes through the layers in reverse")
 def decoder_in_reverse(params, tgt, memory, src, n_heads, pad=0):
-    """The last layer of params["decoder"] reads the embedding, and the first has the last word. The forward pass
+    """The last layer of params["decoder"] reads the embedding, and the logits come from the first. The forward pass
     follows the order of the list; only the backward pass is `reversed`."""
     return decoded(params, tgt, memory, src, n_heads, pad, layers=params["decoder"][::-1])
 
 
 @decode.mistake("uses the first layer's weights in every layer")
 def first_decoder_layer_again(params, tgt, memory, src, n_heads, pad=0):
-    """Each pass of the loop uses params["decoder"][0]. Every layer has weights of its own; with a single layer the slip
-    cannot be seen."""
+    """Each pass of the loop uses params["decoder"][0]. Every layer has weights of its own; with a single layer this
+    mistake does not show."""
     return decoded(params, tgt, memory, src, n_heads, pad, layers=params["decoder"][:1] * len(params["decoder"]))
 
 
 @decode.mistake("every layer reads the embedding")
 def decoder_not_stacked(params, tgt, memory, src, n_heads, pad=0):
-    """Each layer is given the embedding, not what the layer below made of it, so only the last layer counts. The output
-    of one is the input of the next."""
+    """Each layer gets the embedding and not the output of the layer below, so only the last layer counts. The output of
+    one is the input of the next."""
     return decoded(params, tgt, memory, src, n_heads, pad, layers=params["decoder"][-1:])
 
 
 @decode.mistake("leaves out the positions")
 def target_without_positions(params, tgt, memory, src, n_heads, pad=0):
-    """No position is added to the target: the decoder sees which words it has written, and not in which order. Use
+    """No position is added to the target: the decoder sees which words it has written, but not in which order. Use
     `positional_embedding`."""
     x, _ = embed(tgt, table_for(params["embeddings"], "target"))
     return decoded(params, tgt, memory, src, n_heads, pad, x=x)
@@ -216,8 +216,8 @@ def target_mask_over_memory(params, tgt, memory, src, n_heads, pad=0):
 
 @decode.mistake("returns logarithms of probabilities")
 def logarithms(params, tgt, memory, src, n_heads, pad=0):
-    """These are log-probabilities: a log_softmax has been at the logits. The loss does that itself, so the model ends
-    with the scores as they are."""
+    """These are log-probabilities: you have applied log_softmax to the logits. The loss does that itself, so return the
+    logits as they are."""
     return log_softmax(decoded(params, tgt, memory, src, n_heads, pad)[0]), None
 
 

@@ -50,7 +50,7 @@ def _(draw):
 @encode.mistake("does not scale the embedding")
 def source_unscaled(params, src, n_heads, pad=0):
     """The source's embedding is not multiplied by the root of d_model, so its positions drown its words. The decoder
-    scales its own, and with a tied table the same word then enters the two stacks at different sizes."""
+    scales its embedding, so with a tied table the same word enters the two stacks at different sizes."""
     return encoded(params, src, n_heads, pad, x=unscaled(src, table_for(params["embeddings"], "source")))
 
 
@@ -75,18 +75,18 @@ def positions_in_every_layer(params, src, n_heads, pad=0):
 @encode.mistake("prefers the shared table")
 def shared_table_first(params, src, n_heads, pad=0):
     """You take the shared table if there is one, even if the source has a table of its own. Look for "source" first:
-    the shared table is for roles without their own."""
+    the shared table is for roles without a table of their own."""
     return encoded(tables_replaced_by_the_shared_one(params), src, n_heads, pad)
 
 
 @encode.mistake("attends to padding")
 def source_unmasked(params, src, n_heads, pad=0):
     """Words attend to padding, so a sentence's memory depends on how long its neighbours in the batch are. Each layer
-    wants padding_mask(src, pad)."""
+    needs padding_mask(src, pad)."""
     return encoded(params, src, n_heads, pad, mask=EVERYWHERE)
 
 
-@encode.mistake("reads ahead only backwards")
+@encode.mistake("hides later words")
 def source_causal(params, src, n_heads, pad=0):
     """The encoder has a causal mask. The whole source is there before the first word is written, so every word may see
     every other; only the decoder must not look ahead."""
@@ -95,49 +95,49 @@ def source_causal(params, src, n_heads, pad=0):
 
 @encode.mistake("uses the first layer's weights in every layer")
 def first_encoder_layer_again(params, src, n_heads, pad=0):
-    """Each pass of the loop uses params["encoder"][0]. Every layer has weights of its own; with a single layer the slip
-    cannot be seen."""
+    """Each pass of the loop uses params["encoder"][0]. Every layer has weights of its own; with a single layer this
+    mistake does not show."""
     return encoded(params, src, n_heads, pad, layers=params["encoder"][:1] * len(params["encoder"]))
 
 
 @encode.mistake("every layer reads the embedding")
 def encoder_not_stacked(params, src, n_heads, pad=0):
-    """Each layer is given the embedding, not what the layer below made of it, so only the last layer counts. The output
-    of one is the input of the next."""
+    """Each layer gets the embedding and not the output of the layer below, so only the last layer counts. The output of
+    one is the input of the next."""
     return encoded(params, src, n_heads, pad, layers=params["encoder"][-1:])
 
 
 @encode.mistake("takes padding to be token 0 whatever `pad` says")
 def pad_is_zero(params, src, n_heads, pad=0):
-    """The mask compares with 0, and here padding has another number. Use the argument `pad`."""
+    """The mask compares with 0, but here padding has another number. Use the argument `pad`."""
     return encoded(params, src, n_heads, 0)
 
 
 @encode.mistake("uses the first layer only")
 def first_encoder_layer_only(params, src, n_heads, pad=0):
-    """The memory is what the *first* layer made of the sentence; those above it are never asked, as happens when
-    `return` stands inside the loop. Go through all of params["encoder"], and return after the last."""
+    """You return what the *first* layer made of the sentence; the layers above it are never used, as happens if
+    `return` is inside the loop. Go through all of params["encoder"], and return after the last."""
     return encoded(params, src, n_heads, pad, layers=params["encoder"][:1])
 
 
 @encode.mistake("goes through the layers in reverse")
 def encoder_in_reverse(params, src, n_heads, pad=0):
-    """The last layer of params["encoder"] reads the embedding, and the first has the last word. The forward pass
+    """The last layer of params["encoder"] reads the embedding, and the memory comes from the first. The forward pass
     follows the order of the list; only the backward pass is `reversed`."""
     return encoded(params, src, n_heads, pad, layers=params["encoder"][::-1])
 
 
 @encode.mistake("hides the padding's rows, not its columns")
 def padding_as_query(params, src, n_heads, pad=0):
-    """The mask is (T_src, 1): padding may not *ask*, and is seen by every word all the same. It is the columns that
-    say what may be seen: (1, T_src), one row for all queries."""
+    """The mask is (T_src, 1): padding may not *ask*, but every word still sees it. The columns say what may be seen:
+    (1, T_src), one row for all queries."""
     return encoded(params, src, n_heads, pad, mask=np.swapaxes(padding_mask(src, pad), -1, -2))
 
 
 @encode.mistake("normalises the memory once more", reread="What nn.Transformer adds")
 def final_norm(params, src, n_heads, pad=0):
-    """Behind the last layer stands one norm more. The paper's layers each end on a norm already; nn.Transformer adds
-    another, and pre-norm stacks need it."""
+    """There is one more norm after the last layer. The paper's layers each end on a norm already; nn.Transformer adds
+    another one, and pre-norm stacks need it."""
     memory, _ = encoded(params, src, n_heads, pad)
     width = memory.shape[-1]
     return layer_norm(memory, np.ones(width, memory.dtype), np.zeros(width, memory.dtype))

@@ -38,27 +38,28 @@ def _(draw):
 
 @forward.mistake("shifts the target")
 def shifts_inside(params, src, tgt, n_heads, pad=0):
-    """The last target token is cut off here. `forward` is given the shifted target; it is the loss that shifts, because
-    decoding, which calls the same functions, has nothing to cut off."""
+    """You cut off the last target token here. `forward` gets a target that is already shifted. The loss shifts it,
+    because decoding calls the same functions and has nothing to cut off."""
     return reference.forward(params, src, tgt[..., :-1], n_heads, pad)[0], None
 
 
-@forward.mistake("hands the decoder the embedding, not the memory")
+@forward.mistake("gives the decoder the embedding, not the memory")
 def encoder_skipped(params, src, tgt, n_heads, pad=0):
-    """The decoder reads the source's embedding; the encoder's layers have no effect on the logits, and no gradient."""
+    """The decoder reads the source's embedding, so the encoder's layers have no effect on the logits, and get no
+    gradient."""
     memory, _ = positional_embedding(src, table_for(params["embeddings"], "source"))
     return reference.decode(params, tgt, memory, src, n_heads, pad)[0], None
 
 
 @forward.mistake("forgets to pass the padding token on")
 def pad_not_passed(params, src, tgt, n_heads, pad=0):
-    """`pad` stops here, and the two halves use their default. Pass it on to both."""
+    """You do not pass `pad` on, so both halves use their default. Pass it on to both."""
     return reference.forward(params, src, tgt, n_heads)[0], None
 
 
 @forward.mistake("encodes the target")
 def exchanged(params, src, tgt, n_heads, pad=0):
-    """Source and target have changed places: the encoder reads what should be written."""
+    """Source and target are swapped: the encoder reads what the decoder should write."""
     memory, _ = reference.encode(params, tgt, n_heads, pad)
     return reference.decode(params, src, memory, tgt, n_heads, pad)[0], None
 
@@ -78,15 +79,15 @@ def layer_by_layer(params, src, tgt, n_heads, pad=0):
 
 @forward.mistake("passes the padding token on to the encoder only")
 def pad_not_to_decode(params, src, tgt, n_heads, pad=0):
-    """`pad` reaches `encode`, and `decode` uses its default. It needs it twice: for the target's padding and for the
-    memory's."""
+    """`pad` reaches `encode`, but `decode` uses its default. `decode` needs `pad` twice, for the target's padding and
+    for the memory's."""
     memory, _ = reference.encode(params, src, n_heads, pad)
     return reference.decode(params, tgt, memory, src, n_heads)
 
 
 @forward.mistake("passes the padding token on to the decoder only")
 def pad_not_to_encode(params, src, tgt, n_heads, pad=0):
-    """`pad` reaches `decode`, and `encode` uses its default, so the source's words attend to padding. Pass it on to
+    """`pad` reaches `decode`, but `encode` uses its default, so the source's words attend to padding. Pass it on to
     both."""
     memory, _ = reference.encode(params, src, n_heads)
     return reference.decode(params, tgt, memory, src, n_heads, pad)
@@ -94,8 +95,8 @@ def pad_not_to_encode(params, src, tgt, n_heads, pad=0):
 
 @forward.mistake("returns probabilities")
 def softmaxed(params, src, tgt, n_heads, pad=0):
-    """These are probabilities: every row adds up to one. The loss takes the logarithm of a softmax itself, stably, so
-    `forward` hands on the logits of `decode`."""
+    """These are probabilities: every row adds up to one. The loss computes a stable log-softmax itself, so `forward`
+    returns the logits of `decode`."""
     return np.exp(log_softmax(reference.forward(params, src, tgt, n_heads, pad)[0])), None
 
 

@@ -124,7 +124,7 @@ def likeliest(params, tokens, memory, src, n_heads, pad):
 @greedy_decode.mistake("never stops at the end mark")
 def never_stops(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """Your loop does not look for the end mark: every sentence goes on to max_length, with words after its end. A row
-    that has its end mark gets padding, and when all have it the loop stops."""
+    that has its end mark gets padding, and when all rows have theirs, the loop stops."""
     marks = (max_length, bos, eos, pad)
     free = {"done": lambda ended: False, "keep": lambda newest, ended: newest}
     return greedily(params, src, n_heads, *marks, step=likeliest, **free)
@@ -132,22 +132,22 @@ def never_stops(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
 
 @greedy_decode.mistake("stops when the first sentence ends")
 def stops_at_the_first(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """The loop stops as soon as one sentence of the batch has its end mark, and cuts off the others. Use `all`, not
+    """The loop stops as soon as one sentence of the batch has its end mark, which cuts off the others. Use `all`, not
     `any`, over the sentences."""
     return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, done=lambda ended: ended.any())
 
 
 @greedy_decode.mistake("writes words after the end mark")
 def words_after_the_end(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """While others are being finished, a finished sentence goes on writing. Give it padding."""
+    """A finished sentence goes on writing while the others are unfinished. Give it padding."""
     keep = {"keep": lambda newest, ended: newest}
     return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, **keep)
 
 
 @greedy_decode.mistake("pads to max_length")
 def always_full_width(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """When every sentence has its end mark there is nothing left to write; this goes on with columns of padding, and
-    pays for each. Stop."""
+    """When every sentence has its end mark, nothing is left to write. Your loop goes on with columns of padding, and
+    each costs time. Stop."""
     return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, done=lambda ended: False)
 
 
@@ -173,7 +173,7 @@ def positions_restart(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
 
 @greedy_decode.mistake("forgets what it has written")
 def newest_only(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """The decoder is given the newest token alone. It has no other memory of what it wrote: give it all tokens so far,
+    """You give the decoder the newest token alone. It has no other memory of what it wrote: give it all tokens so far,
     and take the last row."""
 
     def step(params, tokens, memory, src, n_heads, pad):
@@ -184,8 +184,8 @@ def newest_only(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
 
 @greedy_decode.mistake("reads the first row of the logits")
 def first_row(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """The next token is read off the first row, which scores the first word however many have been written. The newest
-    prefix is the last row, -1."""
+    """You read the next token off the first row, which always scores the first word. The last row, -1, has seen all
+    tokens so far."""
 
     def step(params, tokens, memory, src, n_heads, pad):
         return decoded(params, tokens, memory, src, n_heads, pad)[0][:, 0].argmax(axis=-1)
@@ -227,21 +227,21 @@ def padded_by(reads, writes):
 
 @greedy_decode.mistake("does not tell the model which token is padding")
 def pad_not_passed(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """`pad` does not reach `encode` and `decode`, whose masks then use their default: padding is attended to, and the
-    words that have that number are not. Pass it on to both."""
+    """`pad` does not reach `encode` and `decode`, whose masks then use their default: the model attends to padding, and
+    not to the word that has the default's number. Pass it on to both."""
     return padded_by(reads=False, writes=False)(params, src, n_heads, max_length, bos, eos, pad)
 
 
 @greedy_decode.mistake("does not tell the decoder which token is padding")
 def pad_not_to_decode(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """`pad` reaches `encode`, and `decode` uses its default: it attends to the source's padding, and not to the word
+    """`pad` reaches `encode`, but `decode` uses its default: it attends to the source's padding, and not to the word
     that has the default's number. Pass it on to both."""
     return padded_by(reads=True, writes=False)(params, src, n_heads, max_length, bos, eos, pad)
 
 
 @greedy_decode.mistake("does not tell the encoder which token is padding")
 def pad_not_to_encode(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """`pad` reaches `decode`, and `encode` uses its default: the source's words attend to padding, and not to the word
+    """`pad` reaches `decode`, but `encode` uses its default: the source's words attend to padding, and not to the word
     that has the default's number. Pass it on to both."""
     return padded_by(reads=False, writes=True)(params, src, n_heads, max_length, bos, eos, pad)
 
@@ -253,21 +253,22 @@ DEAF = begins_with_one, ends_with_two, pad_not_passed, pad_not_to_decode, pad_no
 @greedy_decode.mistake("writes padding in place of the end mark")
 def end_mark_lost(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """A sentence that ends gets padding at once, and its end mark is never written, so a finished sentence looks like
-    one that was broken off. Padding begins *behind* the end mark."""
+    one that was broken off. Padding begins *after* the end mark."""
     tokens = decoding.greedy_decode(params, src, n_heads, max_length, bos, eos, pad)
     return np.where(tokens == eos, pad, tokens)
 
 
 @greedy_decode.mistake("counts the begin mark among the words")
 def one_word_short(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """max_length words may be written, and you stop one earlier: the begin mark, which is given, was counted."""
+    """max_length words may be written, but you stop one word earlier, because you count the begin mark, which is
+    given."""
     return greedily(params, src, n_heads, max_length - 1, bos, eos, pad, step=likeliest)
 
 
 @greedy_decode.mistake("writes nothing")
 def finished_at_once(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """No token is returned. Either you lose what you write, or every sentence counts as finished from the start: it
-    begins with `eos` in place of `bos`, or counts as finished once it has `bos`, which it has in front."""
+    """You return no token. Either you lose what you write, or every sentence counts as finished from the start: it
+    begins with `eos` in place of `bos`, or counts as finished once it contains `bos`, its first token."""
     return decoding.greedy_decode(params, src, n_heads, max_length, bos, bos, pad)
 
 

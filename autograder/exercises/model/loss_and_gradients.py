@@ -57,8 +57,8 @@ def trained(
 
 @loss_and_gradients.mistake("does not shift the target", reread="Teacher forcing")
 def not_shifted(params, src, tgt, n_heads, pad=0):
-    """The decoder's target is the very token that it is given: it learns to repeat, and its loss is splendid. Give it
-    tgt[:-1] and ask for tgt[1:]."""
+    """The decoder's target is the very token that it is given: it learns to repeat, and its loss looks excellent. Give
+    it tgt[:-1] and ask for tgt[1:]."""
     return trained(params, src, tgt, n_heads, pad, given=tgt[..., :-1], asked=tgt[..., :-1])
 
 
@@ -86,62 +86,62 @@ def shifted_twice(params, src, tgt, n_heads, pad=0):
 @loss_and_gradients.mistake("shifts by rolling the flattened batch", reread="Teacher forcing")
 def rolled(params, src, tgt, n_heads, pad=0):
     """Rolling the flattened batch puts the last token of one sentence in front of the next, and the begin mark becomes
-    a target. Each sentence is shifted by itself: tgt[:-1] in, tgt[1:] out."""
+    a target. Shift each sentence by itself: tgt[:-1] in, tgt[1:] out."""
     return trained(params, src, tgt, n_heads, pad, given=np.roll(tgt.reshape(-1), 1).reshape(tgt.shape), asked=tgt)
 
 
 @loss_and_gradients.mistake("does not tell the model which token is padding", reread="The two stacks, joined")
 def pad_kept_from_the_model(params, src, tgt, n_heads, pad=0):
-    """`pad` does not reach the model, whose masks then use their default. Pass it on to `forward` as to the loss."""
+    """`pad` does not reach the model, whose masks then use their default. Pass it on to `forward`, too."""
     return trained(params, src, tgt, n_heads, pad, forward=lambda p, s, t, n, _: reference.forward(p, s, t, n))
 
 
 @loss_and_gradients.mistake("does not tell the loss which token is padding", reread="The loss")
 def pad_kept_from_the_loss(params, src, tgt, n_heads, pad=0):
     """`pad` does not reach the loss, which then uses its default, and counts padding as words. Pass it on to
-    `cross_entropy` as to the model."""
+    `cross_entropy`, too."""
     return trained(params, src, tgt, n_heads, pad, loss=lambda logits, asked, _: cross_entropy(logits, asked))
 
 
 @loss_and_gradients.mistake("the tied table learns as source only", reread="One table in three roles")
 def tied_source_only(params, src, tgt, n_heads, pad=0):
-    """The shared table's gradient holds the source's part alone. Every role that uses the table sends a gradient back
-    to it, and these gradients add up."""
+    """The shared table's gradient contains the source's part alone. Every role that uses the table sends a gradient
+    back to it, and these gradients add up."""
     return trained(params, src, tgt, n_heads, pad, back=backward_mistakes.tied_source_only)
 
 
 @loss_and_gradients.mistake("the tied table learns as target only", reread="One table in three roles")
 def tied_target_only(params, src, tgt, n_heads, pad=0):
-    """The shared table's gradient holds the target's part alone: what the decoder's entrance sent back. Every role that
-    uses the table sends a gradient back to it, and these gradients add up."""
+    """The shared table's gradient contains the target's part alone, the part from the decoder's embedding. Every role
+    that uses the table sends a gradient back to it, and these gradients add up."""
     return trained(params, src, tgt, n_heads, pad, back=backward_mistakes.tied_target_only)
 
 
 @loss_and_gradients.mistake("the tied table learns as output only", reread="One table in three roles")
 def tied_output_only(params, src, tgt, n_heads, pad=0):
-    """The shared table's gradient holds the output's part alone. That part is the largest, so training seems to work;
-    the two look-ups are missing. The three parts add up."""
+    """The shared table's gradient contains the output's part alone. That part is the largest, so training seems to
+    work, but the parts of the two embeddings are missing. The three parts add up."""
     return trained(params, src, tgt, n_heads, pad, back=backward_mistakes.tied_output_only)
 
 
 @loss_and_gradients.mistake("the memory learns from the last decoder layer only")
 def last_layer_only(params, src, tgt, n_heads, pad=0):
     """The memory's gradient is that of the last decoder layer. Every decoder layer has read the memory, so every one
-    adds its part; with one layer the slip cannot be seen."""
+    adds its part. With one layer this mistake does not show."""
     return trained(params, src, tgt, n_heads, pad, back=backward_mistakes.last_layer_only)
 
 
 @loss_and_gradients.mistake("the memory learns from the first decoder layer only")
 def first_layer_only(params, src, tgt, n_heads, pad=0):
-    """Each decoder layer overwrites the memory's gradient, so that the first layer's, computed last, is what remains.
-    Add them up."""
+    """Each decoder layer overwrites the memory's gradient, so only the gradient of the first layer, computed last,
+    remains. Add them up."""
     return trained(params, src, tgt, n_heads, pad, back=backward_mistakes.first_layer_only)
 
 
 @loss_and_gradients.mistake("the encoder learns nothing")
 def nothing_for_the_encoder(params, src, tgt, n_heads, pad=0):
-    """The gradients of the encoder, and of the source's look-up, are zero: you do not go on through the memory. It
-    was the keys and the values of every decoder layer, and its gradient goes back into the encoder."""
+    """The gradients of the encoder, and of the source's embedding, are zero: you do not go on through the memory. Keys
+    and values of every decoder layer came from it, and its gradient goes back into the encoder."""
     return trained(params, src, tgt, n_heads, pad, back=backward_mistakes.nothing_for_the_encoder)
 
 
@@ -170,28 +170,28 @@ def _decoded_with(params, src, tgt, n_heads, pad, memory, encoder_cache, **masks
 @loss_and_gradients.mistake("trains without the causal mask", reread="Writing: the decoder")
 def trained_without_causal_mask(params, src, tgt, n_heads, pad=0):
     """The loss is computed without the causal mask. Each position sees the token that it has to predict, and training
-    looks like a triumph until the model must write by itself."""
+    seems to succeed until the model must write by itself."""
     return trained(params, src, tgt, n_heads, pad, forward=without_causal_mask)
 
 
 @loss_and_gradients.mistake("trains without the memory mask", reread="Writing: the decoder")
 def trained_without_memory_mask(params, src, tgt, n_heads, pad=0):
-    """The decoder attends to the memory of padding, so the loss of a sentence depends on its neighbours' length. The
-    cross-attention wants memory_mask."""
+    """The decoder attends to the memory of padding, so the loss of a sentence depends on the length of its neighbours.
+    The cross-attention needs memory_mask."""
     return trained(params, src, tgt, n_heads, pad, forward=without_memory_mask)
 
 
 @loss_and_gradients.mistake("counts padding in the loss", reread="The loss")
 def padding_counted(params, src, tgt, n_heads, pad=0):
-    """Padding is a target, and counts, like a word. The model learns to write padding, and the longest sentence of a
-    batch decides how much the others weigh. Select the targets that are not padding first."""
+    """Padding is a target here, and counts like a word. The model learns to write padding, and the longest sentence of
+    a batch decides how much the others weigh. Select the targets that are not padding first."""
     return trained(params, src, tgt, n_heads, pad, loss=lambda logits, asked, _: cross_entropy(logits, asked, -1))
 
 
 @loss_and_gradients.mistake("divides the loss by all places, padding too", reread="The loss")
 def divided_by_all_places(params, src, tgt, n_heads, pad=0):
-    """Padding adds nothing to the sum, and is counted in the number that the sum is divided by: more padding, smaller
-    loss and smaller gradient. Divide by the number of real targets."""
+    """Padding adds nothing to the sum, but counts in the number by which you divide the sum: more padding makes loss
+    and gradient smaller. Divide by the number of real targets."""
     loss, gradients = reference.loss_and_gradients(params, src, tgt, n_heads, pad)
     share = (tgt[..., 1:] != pad).mean()
     return loss * share, map_tree(lambda gradient: gradient * share, gradients)
@@ -199,7 +199,7 @@ def divided_by_all_places(params, src, tgt, n_heads, pad=0):
 
 @loss_and_gradients.mistake("adds up instead of averaging", reread="The loss")
 def summed(params, src, tgt, n_heads, pad=0):
-    """Loss and gradients are sums over the tokens, so their size follows the batch's. Divide both by the number of real
+    """Loss and gradients are sums over the tokens, so they grow with the batch. Divide both by the number of real
     targets."""
     loss, gradients = reference.loss_and_gradients(params, src, tgt, n_heads, pad)
     n = int((tgt[..., 1:] != pad).sum())

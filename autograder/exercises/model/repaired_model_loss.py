@@ -35,7 +35,7 @@ BUGS = {
     ),
     "scale": ("one of the two embeddings is not scaled by the root of d_model.", "Reading: the encoder"),
     "memory": ("the decoder attends to the memory of padding.", "Writing: the decoder"),
-    "padding": ("padding is counted in the loss as if it were a word.", "The loss"),
+    "padding": ("padding counts in the loss as if it were a word.", "The loss"),
 }
 
 
@@ -109,7 +109,7 @@ def padded_by(params, src, tgt, n_heads, **pads):
 
 @repaired_model_loss.mistake("fixed, but `pad` is not used", reread="Writing: the decoder")
 def pad_is_zero(params, src, tgt, n_heads, pad):
-    """The bugs are fixed, but only for a padding token of 0: `pad` is not used, and here padding has another number.
+    """The bugs are fixed, but only for a padding token of 0: `pad` is not used, but here padding has another number.
     Pass it on to the encoder, to both masks of the decoder and to the loss."""
     return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, 0))
 
@@ -135,8 +135,8 @@ def decoder_pad_is_zero(params, src, tgt, n_heads, pad):
 
 @repaired_model_loss.mistake("fixed, but `pad` does not reach the loss", reread="The loss")
 def loss_pad_is_zero(params, src, tgt, n_heads, pad):
-    """The bugs are fixed, but the *loss* takes padding to be token 0, whatever `pad` says, so that padding counts, and
-    a word does not. Pass it on."""
+    """The bugs are fixed, but the *loss* takes padding to be token 0, whatever `pad` says, so padding counts, and a
+    word does not. Pass it on."""
     return padded_by(params, src, tgt, n_heads, **dict.fromkeys(PADS, pad) | {"loss": 0})
 
 

@@ -108,7 +108,7 @@ def one_too_many(x, params, keys, values, place, window, n_heads):
 
 @window_step.mistake("sees one position too few")
 def one_too_few(x, params, keys, values, place, window, n_heads):
-    """A position is dropped although it is still in the window: x sees window - 1 positions. The window counts x, and
+    """You drop a position that is still in the window: x sees window - 1 positions. The window consists of x and the
     window - 1 positions before it."""
     return stepped(
         x, params, keys, values, place, window, n_heads, keep=lambda kept: kept[..., -max(1, window - 1) :, :]
@@ -117,8 +117,8 @@ def one_too_few(x, params, keys, values, place, window, n_heads):
 
 @window_step.mistake("never forgets a position")
 def never_trimmed(x, params, keys, values, place, window, n_heads):
-    """Nothing is dropped: x sees whatever is remembered, and the memory grows with the text. Keep the last `window`
-    positions."""
+    """You drop nothing: x sees everything that is remembered, and the memory grows with the text. Keep the last
+    `window` positions."""
     return stepped(x, params, keys, values, place, window, n_heads, keep=lambda kept: kept)
 
 
@@ -138,8 +138,8 @@ def trimmed_too_late(x, params, keys, values, place, window, n_heads):
 
 @window_step.mistake("drops a single position")
 def drops_one(x, params, keys, values, place, window, n_heads):
-    """When more than `window` positions are there, you drop one. That suffices as long as every step before has done
-    the same. After a beginning that was read at once more of them must go: keep the last `window`."""
+    """When more than `window` positions are there, you drop one. That suffices as long as every earlier step has done
+    the same. After a beginning that was read all at once, more positions must go: keep the last `window`."""
 
     def without_the_oldest(kept):
         return kept[..., 1:, :] if kept.shape[-2] > window else kept
@@ -157,7 +157,7 @@ def keeps_the_first(x, params, keys, values, place, window, n_heads):
 @window_step.mistake("takes the number of remembered positions for the place")
 def place_from_memory(x, params, keys, values, place, window, n_heads):
     """You rotate by the number of remembered positions. That is the place of x until the window is full. From then on
-    the number stays the same, and the text goes on: all new words seem to stand at one place. Use `place`."""
+    the number stays the same, but the text goes on: all new words seem to be at the same place. Use `place`."""
     return stepped(x, params, keys, values, keys.shape[-2], window, n_heads)
 
 
@@ -170,26 +170,26 @@ def place_restarts(x, params, keys, values, place, window, n_heads):
 
 @window_step.mistake("counts places from 1")
 def place_from_one(x, params, keys, values, place, window, n_heads):
-    """x is rotated as if it stood one position later. The first position is 0, as for the keys that are remembered."""
+    """You rotate x as if it were one position later. The first position is 0, as for the remembered keys."""
     return stepped(x, params, keys, values, place + 1, window, n_heads)
 
 
 @window_step.mistake("takes every word for the first one")
 def place_zero(x, params, keys, values, place, window, n_heads):
-    """x comes alone, and you give it position 0, or you do not rotate at all. It stands at `place`."""
+    """x comes alone, and you give it position 0, or you do not rotate it at all. Its position is `place`."""
     return stepped(x, params, keys, values, 0, window, n_heads)
 
 
 @window_step.mistake("rotates the keys, but not the query")
 def query_not_rotated(x, params, keys, values, place, window, n_heads):
-    """The query stays as it was projected. The scores then depend on the places of the keys in the text, and not on
-    their distance to x. Rotate queries and keys."""
+    """You do not rotate the query. The scores then depend on the places of the keys in the text, and not on their
+    distance from x. Rotate queries and keys."""
     return stepped(x, params, keys, values, place, window, n_heads, turn_query=lambda rows: rows)
 
 
 @window_step.mistake("rotates the query, but not the key")
 def key_not_rotated(x, params, keys, values, place, window, n_heads):
-    """The newest key is remembered as it was projected, among others that are rotated. Rotate it when it comes in. Its
+    """You store the newest key without rotating it, among others that are rotated. Rotate it when it comes in. Its
     place never changes, so it stays right."""
 
     def turned(rows):
@@ -200,8 +200,8 @@ def key_not_rotated(x, params, keys, values, place, window, n_heads):
 
 @window_step.mistake("rotates the values, too")
 def values_rotated(x, params, keys, values, place, window, n_heads):
-    """The newest value is rotated. The position decides who is attended to, through queries and keys. What is handed
-    over has no position."""
+    """You rotate the newest value. Positions decide which words attend to which, through queries and keys. What a word
+    hands over does not depend on its position."""
     return stepped(
         x, params, keys, values, place, window, n_heads, turn_value=lambda rows: rotate(rows, np.array([place]))
     )
@@ -238,7 +238,7 @@ def first_group_for_all(x, params, keys, values, place, window, n_heads):
 @window_step.mistake("remembers every key once for each head")
 def remembers_copies(x, params, keys, values, place, window, n_heads):
     """The output is right, but you return the repeated keys and values, one for each head. The memory is then as large
-    as without groups. Repeat them for the attention, and return one of each group."""
+    as without groups. Repeat them for the attention, and return one for each group."""
     output, keys, values = stepped(x, params, keys, values, place, window, n_heads)
     return output, shared_heads(keys, n_heads), shared_heads(values, n_heads)
 
@@ -257,8 +257,8 @@ def not_itself(x, params, keys, values, place, window, n_heads):
 
 @window_step.mistake("divides by the root of the wrong width")
 def scaled_by_the_model(x, params, keys, values, place, window, n_heads):
-    """The scores are divided by the root of the width of all heads together. A query and a key have d_head entries
-    each: divide by the root of d_head, once."""
+    """You divide the scores by the root of the width of all heads together. A query and a key have d_head entries each:
+    divide by the root of d_head, once."""
     return stepped(x, params, keys, values, place, window, n_heads, scale=n_heads**-0.5)
 
 

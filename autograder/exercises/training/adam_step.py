@@ -73,29 +73,29 @@ def turned_round(tree):
 
 @adam_step.mistake("does not correct the bias")
 def uncorrected(**asked):
-    """The averages start at zero and are used as they are: too small at first, by 1 - beta**step. With the paper's
-    constants the first step has 0.71 of its length. Divide both before use."""
+    """The averages start at zero, and you use them as they are: too small at first, by the factor 1 - beta**step. With
+    the paper's constants the first step has 0.71 of its length. Divide both before use."""
     return adam(**asked, corrected=(False, False))
 
 
 @adam_step.mistake("corrects the bias of the mean only")
 def only_the_mean(**asked):
-    """The mean is corrected, the mean of squares is not: too small below the line, so the first steps are several
+    """You correct the mean, but not the mean of squares. The denominator is too small, so the first steps are several
     times too long. Both averages start at zero."""
     return adam(**asked, corrected=(True, False))
 
 
 @adam_step.mistake("corrects by beta times step")
 def times_not_power(**asked):
-    """The correction has beta * step where beta**step belongs; at step 1 they agree, later yours changes its sign. The
+    """Your correction has beta * step where beta**step belongs. At step 1 they agree; later yours changes its sign. The
     weights of the average are a geometric series."""
     return adam(**asked, root=lambda v, e: np.sqrt(np.abs(v)) + e, power=lambda b, s: b * s)
 
 
 @adam_step.mistake("puts eps under the root")
 def eps_inside(**asked):
-    """eps stands under the root, where 1e-9 acts like 3e-5: parameters with small gradients hardly move. It is added to
-    the root."""
+    """eps is under the root, where 1e-9 acts like 3e-5: parameters with small gradients hardly move. Add it to the
+    root."""
     return adam(**asked, root=lambda v, e: np.sqrt(v + e))
 
 
@@ -114,37 +114,37 @@ def without_root(**asked):
 
 @adam_step.mistake("goes uphill")
 def uphill_step(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """The step is added. The gradient points to where the loss grows, so subtract."""
+    """You add the step. The gradient points to where the loss grows, so subtract."""
     return reference.adam_step(parameters, gradients, moments, step, -learning_rate, beta_1, beta_2, eps)
 
 
 @adam_step.mistake("exchanges beta and 1 - beta")
 def betas_reversed(**asked):
-    """beta says how much of the old average *stays*; you keep 1 - beta of it. The averages then forget nearly all they
-    have seen."""
+    """beta says how much of the old average *stays*, but you keep 1 - beta of it. The averages then forget nearly
+    everything that they have seen."""
     return adam(**asked, shares=lambda b: (1 - b, b))
 
 
 @adam_step.mistake("averages the gradients themselves in place of their squares")
 def not_squared(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """The second average is of the gradients' absolute values; it should be of their squares."""
+    """Your second average is that of the gradients' absolute values. Average their squares."""
     roots = map_tree(lambda g: np.sign(g) * np.sqrt(np.abs(g)), gradients)
     return reference.adam_step(parameters, roots, moments, step, learning_rate, beta_1, beta_2, eps)
 
 
-@adam_step.mistake("hands back the corrected averages")
+@adam_step.mistake("returns the corrected averages")
 def corrected_moments(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """The step is right, and the averages returned are the *corrected* ones: the next step would correct them again.
-    Return them as they were before the correction."""
+    """The step is right, but you return the *corrected* averages: the next step would correct them again. Return them
+    as they were before the correction."""
     new, (m, v) = reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
     corrected_m = map_tree(lambda m: m / (1 - beta_1**step), m)
     return new, (corrected_m, map_tree(lambda v: v / (1 - beta_2**step), v))
 
 
-@adam_step.mistake("hands back the old averages")
+@adam_step.mistake("returns the old averages")
 def old_moments(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """The step is right, but you return the averages that you got, so the next step would remember nothing. Return the
-    new ones."""
+    """The step is right, but you return the averages that you got, so the next step would not remember this one. Return
+    the new averages."""
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)[0], moments
 
 
@@ -160,8 +160,8 @@ def in_place_moments(parameters, gradients, moments, step, learning_rate, beta_1
 
 @adam_step.mistake("updates the parameters in place")
 def in_place_parameters(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """The caller's parameters have changed: `parameters -= ...` writes into them. Then no earlier checkpoint can be
-    kept or averaged. Make a new array."""
+    """The caller's parameters have changed: `parameters -= ...` writes into them. Then you cannot keep or average an
+    earlier checkpoint. Make a new array."""
     new, fresh = reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
     map_tree(np.copyto, parameters, new)
     return parameters, fresh
@@ -178,7 +178,7 @@ def step_zero(parameters, gradients, moments, step, learning_rate, beta_1=0.9, b
 
 @adam_step.mistake("pairs arrays by their order, not by their names")
 def paired_by_order(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """Each parameter is moved by the gradient in the same *place*. A backward pass computes the gradients from the
+    """You move each parameter by the gradient in the same *place*. A backward pass computes the gradients from the
     output to the input, so its dicts have another order than the parameters': a gain gets the gradient of a bias, and
     both have the same shape. Pair them by their names, as `map_tree` does."""
 
@@ -200,8 +200,8 @@ def only_the_squares(**asked):
 
 @adam_step.mistake("multiplies by the correction")
 def correction_multiplied(**asked):
-    """You multiply the averages by 1 - beta**step. They are too small by just that factor, so it is *divided* out; as
-    it is they become smaller still."""
+    """You multiply the averages by 1 - beta**step. They are too small by just that factor, so *divide* by it. Your
+    averages become smaller still."""
     return adam(**asked, correct=lambda average, share: average * share)
 
 
@@ -214,41 +214,41 @@ def other_beta(**asked):
 
 @adam_step.mistake("corrects by 1 - beta at every step")
 def without_power(**asked):
-    """You divide by 1 - beta, whatever the step: right at step 1, and then ever more too much, as the averages fill. It
-    is 1 - beta**step."""
+    """You divide by 1 - beta, whatever the step is. That is right at step 1, but then it corrects too much, more and
+    more as the averages fill. Divide by 1 - beta**step."""
     return adam(**asked, power=lambda b, s: b)
 
 
 @adam_step.mistake("is one step ahead")
 def one_step_ahead(**asked):
-    """The correction has beta**(step + 1): the count is raised although `step` already counts from 1."""
+    """Your correction has beta**(step + 1): you raise the count, although `step` already counts from 1."""
     return adam(**asked, power=lambda b, s: b ** (s + 1))
 
 
 @adam_step.mistake("adds the whole gradient to the averages")
 def not_weighted(**asked):
-    """The averages are beta * old + new. Without 1 - beta before what is new they are sums, and grow to ten and fifty
-    times the size of what they average."""
+    """The averages are beta * old + new. Without the factor 1 - beta on the new value they are sums, and grow to ten
+    and fifty times the size of what they should average."""
     return adam(**asked, shares=lambda b: (b, 1))
 
 
 @adam_step.mistake("exchanges beta_1 and beta_2")
 def betas_exchanged(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """beta_2 is used for the mean, and beta_1 for the mean of squares; it is the other way round."""
+    """You use beta_2 for the mean, and beta_1 for the mean of squares. It is the other way round."""
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_2, beta_1, eps)
 
 
 @adam_step.mistake("lets the parameters decay, by {number}", number=DECAYS)
 def weight_decay(parameters, gradients, moments, step, learning_rate, *, number, **constants):
-    """Each step also takes the learning rate times {number} off every parameter, in proportion to it. That is AdamW's
-    weight decay. The paper's Adam has none: move the parameters by the corrected quotient only."""
+    """Each step also subtracts the learning rate times {number} times the parameter itself. That is AdamW's weight
+    decay. The paper's Adam has none: move the parameters by the corrected quotient only."""
     new, moments = reference.adam_step(parameters, gradients, moments, step, learning_rate, **constants)
     return map_tree(lambda new, old: new - old.dtype.type(number * learning_rate) * old, new, parameters), moments
 
 
 @adam_step.mistake("adds the parameters to their gradients, times {number}", number=DECAYS)
 def penalty_on_the_parameters(parameters, gradients, moments, step, learning_rate, *, number, **constants):
-    """Each gradient gets {number} times its parameter added, as a penalty on large parameters does. Then the averages
+    """You add {number} times its parameter to each gradient, as a penalty on large parameters does. Then the averages
     remember the penalty, too. The paper's Adam has none: average the gradients as they come."""
     gradients = map_tree(lambda gradient, p: gradient + p.dtype.type(number) * p, gradients, parameters)
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, **constants)
@@ -272,15 +272,16 @@ def eps_hat(parameters, gradients, moments, step, learning_rate, beta_1=0.9, bet
 
 @adam_step.mistake("corrects by the root of the factor")
 def corrected_by_a_root(**asked):
-    """You divide each average by the *root* of `1 - beta**step`. It is too small by `1 - beta**step` itself, so divide
-    by that. (The root of the factor is right only where you have taken the root of the average already.)"""
+    """You divide each average by the *root* of `1 - beta**step`. The average is too small by the factor `1 -
+    beta**step` itself, so divide by that. (The root of the factor is right only after you have taken the root of the
+    average.)"""
     return adam(**asked, correct=lambda average, share: average / np.sqrt(share))
 
 
 @adam_step.mistake("corrects the mean by the root of the factor")
 def mean_corrected_by_a_root(step, learning_rate, beta_1=0.9, **asked):
-    """You divide the mean by the *root* of `1 - beta_1**step`. It is too small by `1 - beta_1**step` itself. Only the
-    mean of squares is under a root."""
+    """You divide the mean by the *root* of `1 - beta_1**step`. The mean is too small by the factor `1 - beta_1**step`
+    itself. Only the mean of squares is under a root."""
     too_long = learning_rate / math.sqrt(1 - beta_1 ** checked(step))
     return adam(**asked, step=step, beta_1=beta_1, learning_rate=too_long, corrected=(False, True))
 
@@ -300,8 +301,8 @@ def squares_corrected_by_a_root(step, beta_2=0.98, **asked):
 
 @adam_step.mistake("corrects the root without taking the factor's root")
 def corrected_after_the_root(step, beta_2=0.98, **asked):
-    """The root is taken first and then divided by 1 - beta_2**step. It is the average *under* the root that is too
-    small by this factor: correct before you take the root."""
+    """You take the root first and then divide it by 1 - beta_2**step. The average *under* the root is too small by this
+    factor: correct before you take the root."""
     return adam(
         **asked,
         beta_2=beta_2,

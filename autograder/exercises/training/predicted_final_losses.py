@@ -107,14 +107,14 @@ def predicted_loss(run, reached=None):
 @predicted_final_losses.mistake("forgets the floor", reread="Where the loss begins and ends")
 def floor_forgotten(runs):
     """You order the runs by how well they learn. The *loss* has a floor, the entropy of the smoothed label. A run with
-    a smoothing of 0.3 cannot end below 1.2 here, and a mediocre run without smoothing does."""
+    a smoothing of 0.3 cannot end below 1.2 here, but a mediocre run without smoothing can."""
     return order_and_reasons(excess, runs)
 
 
 @predicted_final_losses.mistake("expects smoothing to lower the loss", reread="Where the loss begins and ends")
 def smoothing_lowers(runs):
     """You expect a lower loss from smoothing. It may help the model on new data. But the loss that the run minimises is
-    measured with the smoothed labels, and their entropy is a floor under it: more smoothing, a higher floor."""
+    measured with the smoothed labels, and their entropy is a floor under it: more smoothing means a higher floor."""
     return order_and_reasons(lambda run: excess(run) - floor(run) / 2, runs)
 
 
@@ -127,15 +127,15 @@ def smoothing_alone(runs):
 
 @predicted_final_losses.mistake("expects the rate to be reached at once", reread="The learning-rate schedule")
 def warmup_ignored(runs):
-    """You take `rate` for the rate that the run had. The schedule reaches it at step `warmup`. A run of 80 steps with a
-    warm-up of 800 ends at a tenth of it."""
+    """You take `rate` for the rate that the run really had. The schedule reaches it at step `warmup`. A run of 80 steps
+    with a warm-up of 800 ends at a tenth of it."""
     return order_and_reasons(lambda run: predicted_loss(run, run["rate"]), runs)
 
 
 @predicted_final_losses.mistake("takes a long warm-up for safe in every run", reread="The learning-rate schedule")
 def warmup_helps(runs):
     """You expect a lower loss from a longer warm-up. It protects a run whose rate is too high. If the rate is right, a
-    run that is over before its warm-up never gets the rate that it needs."""
+    run that ends before its warm-up does never gets the rate that it needs."""
     return order_and_reasons(lambda run: predicted_loss(run, run["rate"]) - math.log(run["warmup"]) / 4, runs)
 
 
@@ -160,7 +160,7 @@ def higher_is_faster(runs):
 
 @predicted_final_losses.mistake("expects more from a lower rate", reread="How high a peak?")
 def lower_is_safer(runs):
-    """You expect a lower loss from every lower rate. A low rate is safe and slow. After 80 steps at 0.001, the loss is
+    """You expect a lower loss from every lower rate. A low rate is safe but slow. After 80 steps at 0.001, the loss is
     still near that of a model that knows nothing."""
 
     def prediction(run):
@@ -178,8 +178,8 @@ def highest_first(runs):
 
 @predicted_final_losses.mistake("returns the rank of each run")
 def ranks(runs):
-    """You return for each run its place in the order. `order` should hold the indices of the runs, so `order[0]` is the
-    run with the lowest loss. `np.argsort` of the predictions gives it."""
+    """You return each run's place in the order. `order` should hold the indices of the runs, so `order[0]` is the run
+    with the lowest loss. `np.argsort` of the predictions gives it."""
     order, reasons = reference.predicted_final_losses(runs)
     return np.argsort(order), reasons
 
@@ -193,8 +193,8 @@ def rate_for_all(runs):
 
 @predicted_final_losses.mistake("names the smoothing wherever it differs")
 def smoothing_if_it_differs(runs):
-    """You name the smoothing wherever two runs differ in it. Two settings may differ. Change the smoothing alone and
-    predict again: if the loss does not come near the other one, the smoothing does not decide."""
+    """You name the smoothing wherever two runs differ in it. Other settings may differ, too. Change the smoothing alone
+    and predict again: if the loss does not come near the other one, the smoothing does not decide."""
     order, reasons = reference.predicted_final_losses(runs)
     pairs = zip(order, order[1:], reasons, strict=False)
     return order, [

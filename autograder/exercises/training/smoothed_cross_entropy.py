@@ -59,8 +59,8 @@ def mean_of_counted(losses, targets, pad):
 
 @smoothed_cross_entropy.mistake("divides by all positions, padding too")
 def mean_over_padding(logits, targets, smoothing=0.0, pad=0):
-    """The sum leaves padding out, and the mean counts it in: the more padding a batch holds, the smaller its loss and
-    its gradients. Divide by the number of targets that count."""
+    """Your sum leaves padding out, but its divisor counts padding: the more padding a batch contains, the smaller are
+    its loss and its gradients. Divide by the number of targets that count."""
     losses = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)[0]
     return losses * (targets != pad).sum() / targets.size, None
 
@@ -82,23 +82,23 @@ def padding_counts(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("counts padding that stands before a word")
 def only_trailing_padding(logits, targets, smoothing=0.0, pad=0):
-    """You leave out the padding after a sentence's last word and count the padding before it. `pad` may stand anywhere:
-    compare each target with it, `targets != pad`."""
+    """You leave out the padding after a sentence's last word, but count the padding before it. `pad` may occur
+    anywhere: compare each target with it, `targets != pad`."""
     counts = up_to_the_last_word(targets, pad)
     return reference.smoothed_cross_entropy(logits[counts], targets[counts], smoothing, -1)
 
 
 @smoothed_cross_entropy.mistake("stops at the first padding")
 def words_behind_padding_lost(logits, targets, smoothing=0.0, pad=0):
-    """You cut each sentence at its first padding, so the words behind it do not count. `pad` may stand anywhere:
-    compare each target with it, `targets != pad`."""
+    """You cut each sentence at its first padding, so the words after it do not count. `pad` may occur anywhere: compare
+    each target with it, `targets != pad`."""
     counts = up_to_the_first_padding(targets, pad)
     return reference.smoothed_cross_entropy(logits[counts], targets[counts], smoothing, -1)
 
 
 @smoothed_cross_entropy.mistake("takes 0 for padding, whatever pad is")
 def padding_is_zero(logits, targets, smoothing=0.0, pad=0):
-    """Token 0 is left out even where `pad` says another. Compare with the argument `pad`."""
+    """You leave out token 0 even if `pad` is another token. Compare with the argument `pad`."""
     return reference.smoothed_cross_entropy(logits, targets, smoothing, 0)
 
 
@@ -112,8 +112,8 @@ def summed(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("averages sentence by sentence first")
 def mean_of_means(logits, targets, smoothing=0.0, pad=0):
-    """You average each sentence, then the averages. A word in a short sentence then weighs more than one in a long
-    one. There is one mean, over all targets that count."""
+    """You average each sentence, then the averages. A word in a short sentence then weighs more than one in a long one.
+    Take one mean, over all targets that count."""
     if targets.ndim < 2:
         return reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
     pairs = zip(logits.reshape(-1, *logits.shape[-2:]), targets.reshape(-1, targets.shape[-1]), strict=True)
@@ -139,7 +139,7 @@ def loss_of_the_variant(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("divides the sum over all classes by K - 1", reread="Three ways to spread it")
 def one_class_less(logits, targets, smoothing=0.0, pad=0):
-    """Your even part is a sum over all K classes, the right one among them, divided by K - 1. A mean over K classes
+    """Your even part is a sum over all K classes, including the right one, divided by K - 1. A mean over K classes
     divides by K."""
     counts = targets != pad
     all_classes = -model.log_softmax(logits[counts]).sum(axis=-1) * smoothing / (logits.shape[-1] - 1)
@@ -166,15 +166,15 @@ def unsmoothed(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("leaves out the mean over all classes", reread="Two cross-entropies")
 def right_part_only(logits, targets, smoothing=0.0, pad=0):
-    """(1 - eps) times the surprise at the right class is there; eps times the mean surprise over all classes is not.
-    Without it the loss is one-hot's, made smaller."""
+    """You have (1 - eps) times the surprise at the right class, but not eps times the mean surprise over all classes.
+    Without it you only scale down the loss of the one-hot label."""
     return (1 - smoothing) * reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0], None
 
 
 @smoothed_cross_entropy.mistake("adds up all classes where the mean belongs", reread="Two cross-entropies")
 def sum_over_classes(logits, targets, smoothing=0.0, pad=0):
-    """The even part is eps times the *mean* surprise over the K classes; yours is eps times the sum, K times as much.
-    The uniform distribution gives each class 1/K."""
+    """The even part is eps times the *mean* surprise over the K classes; yours is eps times the sum, which is K times
+    as large. The uniform distribution gives each class 1/K."""
     hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
     even = reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0]
     return (1 - smoothing) * hard + smoothing * even * logits.shape[-1], None
@@ -195,46 +195,46 @@ def naive_log_softmax(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("does not scale the right class's part", reread="Two cross-entropies")
 def right_part_unscaled(logits, targets, smoothing=0.0, pad=0):
-    """The surprise at the right class counts whole, and eps times the mean surprise comes on top. The two shares add up
-    to one: (1 - eps) of the first, eps of the second."""
+    """You add eps times the mean surprise to the whole surprise at the right class. The two shares add up to one: (1 -
+    eps) of the first, eps of the second."""
     hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
     return hard + smoothing * reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
 
 
-@smoothed_cross_entropy.mistake("takes the mean over all classes away", reread="Two cross-entropies")
+@smoothed_cross_entropy.mistake("subtracts the mean over all classes", reread="Two cross-entropies")
 def even_part_subtracted(logits, targets, smoothing=0.0, pad=0):
-    """The second part has the wrong sign: log-probabilities are negative, and *both* parts of the surprise are minus a
-    mean of them."""
+    """The second part has the wrong sign: log-probabilities are negative, and *both* parts of the loss have a minus
+    sign."""
     hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
     return (1 - smoothing) * hard - smoothing * reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
 
 
 @smoothed_cross_entropy.mistake("has the mean over all classes alone", reread="Two cross-entropies")
 def even_part_only(logits, targets, smoothing=0.0, pad=0):
-    """Only eps times the mean surprise is there: the right class counts no more than any other, and without smoothing
+    """You have eps times the mean surprise alone: the right class counts no more than any other, and without smoothing
     the loss is zero. Add (1 - eps) times the surprise at the right class."""
     return smoothing * reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
 
 
 @smoothed_cross_entropy.mistake("exchanges eps and 1 - eps", reread="Two cross-entropies")
 def shares_exchanged(logits, targets, smoothing=0.0, pad=0):
-    """The right class has the share eps, the mean over all classes 1 - eps. eps is the *small* part, that of the
-    uniform distribution."""
+    """In your loss the right class has the share eps, and the mean over all classes 1 - eps. But eps is the *small*
+    part, that of the uniform distribution."""
     return reference.smoothed_cross_entropy(logits, targets, 1 - smoothing, pad)
 
 
 @smoothed_cross_entropy.mistake("is the divergence, not the cross-entropy", reread="Kullback and Leibler")
 def divergence(logits, targets, smoothing=0.0, pad=0):
-    """This is the Kullback-Leibler divergence: the label's own entropy is taken off, so that a perfect model has loss
-    0. The gradients are the same; the loss asked for is the cross-entropy."""
+    """This is the Kullback-Leibler divergence: the label's own entropy is subtracted, so that a perfect model has a
+    loss of 0. The gradients are the same, but the exercise asks for the cross-entropy."""
     loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
     return loss - (targets != pad).any() * reference.label_entropy(logits.shape[-1], smoothing), None
 
 
 @smoothed_cross_entropy.mistake("divides by the number of sentences")
 def by_sentences(logits, targets, smoothing=0.0, pad=0):
-    """The sum over the targets is divided by the number of sentences, so that long ones weigh more than short ones, and
-    a batch of long ones more than a batch of short ones. Divide by the number of targets that count."""
+    """The sum over the targets is divided by the number of sentences, so batches of long sentences have a larger loss
+    and larger gradients than batches of short ones. Divide by the number of targets that count."""
     loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
     return loss * (targets != pad).sum() / math.prod(targets.shape[:-1]), None
 
@@ -251,8 +251,8 @@ def one_class_too_few(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("does not scale the mean over all classes", reread="Two cross-entropies")
 def even_part_unscaled(logits, targets, smoothing=0.0, pad=0):
-    """The surprise at the right class has the share 1 - eps, and the mean over all classes counts whole, as if the
-    labels had 1/K added. Its share is eps."""
+    """The surprise at the right class has the share 1 - eps, but the mean over all classes counts whole, as if the
+    label gave each class 1/K instead of eps/K. Its share is eps."""
     hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
     return (1 - smoothing) * hard + reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
 
@@ -266,30 +266,30 @@ def mean_over_classes(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("adds up by one mask and divides by another")
 def divided_by_another_mask(logits, targets, smoothing=0.0, pad=0):
-    """The sum leaves out the targets that equal `pad`, and the number that you divide by leaves out those that equal 0.
-    With another padding token the two masks differ. Make one mask, `targets != pad`, and use it for both."""
+    """Your sum leaves out the targets that equal `pad`, but its divisor leaves out those that equal 0. With another
+    padding token the two masks differ. Make one mask, `targets != pad`, and use it for both."""
     loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
     return loss * (targets != pad).sum() / max(1, (targets != 0).sum()), None
 
 
 @smoothed_cross_entropy.mistake("leaves out 0 in the sum, and `pad` in the divisor")
 def summed_by_another_mask(logits, targets, smoothing=0.0, pad=0):
-    """The sum leaves out the targets that equal 0, and the number that you divide by leaves out those that equal `pad`.
-    With another padding token the two masks differ. Make one mask, `targets != pad`, and use it for both."""
+    """Your sum leaves out the targets that equal 0, but its divisor leaves out those that equal `pad`. With another
+    padding token the two masks differ. Make one mask, `targets != pad`, and use it for both."""
     return loss_rows(logits, targets, smoothing)[targets != 0].sum() / max(1, (targets != pad).sum()), None
 
 
 @smoothed_cross_entropy.mistake("leaves padding out of the divisor only")
 def padding_in_the_sum(logits, targets, smoothing=0.0, pad=0):
-    """The sum runs over all targets, padding included, and you divide by the number of targets without padding. Use one
-    mask for both, `targets != pad`."""
+    """Your sum runs over all targets, including padding, but you divide by the number of targets without padding. Use
+    one mask for both, `targets != pad`."""
     return loss_rows(logits, targets, smoothing).sum() / max(1, (targets != pad).sum()), None
 
 
 @smoothed_cross_entropy.mistake("leaves padding out of one of the two terms only")
 def padding_in_the_even_part(logits, targets, smoothing=0.0, pad=0):
-    """The surprise at the right classes leaves padding out, and the even part of the smoothed labels, the mean over all
-    classes, counts it in. Use one mask for both terms, `targets != pad`."""
+    """The surprise at the right classes leaves padding out, but the even part of the smoothed labels, the mean over all
+    classes, includes it. Use one mask for both terms, `targets != pad`."""
     counts, sharp, even = targets != pad, loss_rows(logits, targets, 0.0), loss_rows(logits, targets, 1.0)
     return ((1 - smoothing) * sharp[counts].sum() + smoothing * even.sum()) / max(1, counts.sum()), None
 

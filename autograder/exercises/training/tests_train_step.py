@@ -219,7 +219,7 @@ def tested(
 @tests_train_step.mistake("accepts every function")
 def accepts_everything(function):
     """Your test accepts whatever it is given. Call the function on a tiny model, and compare what it returns with what
-    you computed. A test that ends without a `return` and without an `assert` accepts."""
+    you compute yourself. A test that ends without a `return` and without an `assert` accepts."""
 
 
 @tests_train_step.mistake("rejects every function")
@@ -231,15 +231,15 @@ def bit_by_bit(function):
 
 @tests_train_step.mistake("says True of wrong functions and False of right ones")
 def answer_inverted(function):
-    """The answers are the wrong way round. True accepts a function."""
+    """Your answers are the wrong way round. True accepts a function."""
     return not reference.tests_train_step(function)
 
 
 @tests_train_step.mistake("looks whether the loss falls")
 def loss_falls(function):
     """Your test accepts functions that let the loss fall. Nearly every wrong step does that: one that predicts what it
-    reads, one that does not smooth, one that forgets its moments. Compare the loss and the step with numbers of your
-    own."""
+    reads, one that does not smooth, one that forgets its moments. Compare the loss and the step with values that you
+    compute yourself."""
     case = situation(zeros=True) | {"learning_rate": 0.02}
     losses = []
     for step in range(1, 9):
@@ -273,14 +273,14 @@ def gradient_unmeasured(function):
 @tests_train_step.mistake("tests the first step only")
 def first_step_only(function):
     """Your test accepts functions that are right in the first step, where the moments are zero and `step` is 1. A
-    function that forgets its moments, or always takes the step for the first, looks right there. Try a later step, with
+    function that forgets its moments, or treats every step as the first, looks right there. Try a later step, with
     moments that are not zero."""
     return tested(function, case=situation(step=1, zeros=True))
 
 
 @tests_train_step.mistake("uses the usual padding token only")
 def usual_padding(function):
-    """Your test accepts a function that does not hand `pad` on. With `pad=0` its defaults are right by accident. Let
+    """Your test accepts a function that does not pass `pad` on. With `pad=0` its defaults are right by accident. Let
     padding be another token, and use the token 0 for a word or nowhere."""
     return tested(function, case=situation(pad=0))
 
@@ -322,7 +322,7 @@ def parameters_unwatched(function):
 
 @tests_train_step.mistake("does not look at the new moments")
 def moments_unwatched(function):
-    """Your test accepts a function that returns moments as they came in. The step is right, and the next one will not
+    """Your test accepts a function that returns moments as they came in. The step is right, but the next one will not
     be. Compare both moments."""
     return tested(function, mean=False, squares=False)
 
@@ -336,8 +336,8 @@ def arguments_unwatched(function):
 
 @tests_train_step.mistake("looks only whether the parameters change")
 def only_parameters_watched(function):
-    """Your test finds a function that writes into the caller's parameters. It accepts one that writes into the moments
-    or into the target. Copy all arrays that you hand over."""
+    """Your test finds a function that writes into the caller's parameters, but accepts one that writes into the moments
+    or into the target. Copy all arrays that you pass."""
     return tested(function, watched=("params",))
 
 

@@ -98,33 +98,33 @@ def not_cut(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0
 
 @train_step.mistake("lets the decoder read the answer")
 def reads_the_answer(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The decoder reads `tgt[:, 1:]`, the tokens that it is to predict. It reads up to the last but one, starting with
-    the begin mark: `tgt[:, :-1]`."""
+    """The decoder reads `tgt[:, 1:]`, the tokens that it must predict. It should read from the begin mark to the last
+    token but one: `tgt[:, :-1]`."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, inner=tgt[:, 1:])
 
 
 @train_step.mistake("does not smooth")
 def trains_hard(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """`smoothing` is not handed on to the loss, so the labels are one-hot."""
+    """You do not pass `smoothing` on to the loss, so the labels are one-hot."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, 0.0, pad)
 
 
 @train_step.mistake("counts padding in the loss", reread="Padding does not count")
 def trains_on_padding(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """Padded targets are in the loss. Hand `pad` on to `smoothed_cross_entropy` as well as to `forward`."""
+    """Padding is in the loss. Pass `pad` on to `smoothed_cross_entropy` as well as to `forward`."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, loss_pad=-1)
 
 
 @train_step.mistake("returns the loss after the step")
 def loss_afterwards(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The step is right, and the loss is that of the *new* parameters. It costs a second forward pass; the loss before
-    the step is there already."""
+    """The step is right, but the loss is that of the *new* parameters. It costs a second forward pass, but you already
+    have the loss before the step."""
     params, moments, _ = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
     logits, _ = model.forward(params, src, tgt[:, :-1], n_heads, pad)
     return params, moments, float(reference.smoothed_cross_entropy(logits, tgt[:, 1:], smoothing, pad)[0])
 
 
-@train_step.mistake("does not hand the step on to Adam", reread="Adam")
+@train_step.mistake("does not pass the step on to Adam", reread="Adam")
 def always_step_one(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """Adam gets step 1 every time. The bias correction then enlarges the averages long after they have settled. Pass
     `step` on."""
@@ -133,14 +133,14 @@ def always_step_one(params, moments, step, src, tgt, n_heads, learning_rate, smo
 
 @train_step.mistake("forgets the moments")
 def forgets_moments(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The moments returned are those that came in, so that Adam never remembers anything. Return the new ones."""
+    """You return the moments that came in, so Adam never remembers anything. Return the new ones."""
     new, _, loss = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
     return new, moments, loss
 
 
 @train_step.mistake("takes plain gradient steps", reread="Adam")
 def plain_descent(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The parameters move by rate times gradient, without Adam: those with small gradients hardly move. Use your
+    """You move the parameters by rate times gradient, without Adam: those with small gradients hardly move. Use your
     `adam_step`."""
     _, fresh, loss = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
     gradients = map_tree(lambda new, old: (new - 0.9 * old) / (1 - 0.9), fresh[0], moments[0])
@@ -149,21 +149,21 @@ def plain_descent(params, moments, step, src, tgt, n_heads, learning_rate, smoot
 
 @train_step.mistake("leaves the parameters where they were")
 def stands_still(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """Everything is computed, and the parameters returned are the old ones. Return those that `adam_step` gives you."""
+    """You compute everything, but return the old parameters. Return those that `adam_step` gives you."""
     _, fresh, loss = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
     return params, fresh, loss
 
 
 @train_step.mistake("does not tell the model which token is padding")
 def pad_kept_from_the_model(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """`pad` does not reach `forward`, whose masks then use their default. Pass it on, as to the loss."""
+    """`pad` does not reach `forward`, whose masks then use their default. Pass it on to `forward`, too."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, 0, loss_pad=pad)
 
 
 @train_step.mistake("does not tell the loss which token is padding", reread="Padding does not count")
 def pad_kept_from_the_loss(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """`pad` does not reach the loss, which then uses its default: padding counts like a word, and a word does not. Pass
-    it on, as to `forward`."""
+    it on to the loss, too."""
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, loss_pad=0)
 
 
@@ -204,7 +204,7 @@ def loss_unsmoothed(params, moments, step, src, tgt, n_heads, learning_rate, smo
 
 @train_step.mistake("goes back with the loss in place of 1")
 def loss_as_its_gradient(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """You hand the loss itself to its backward pass, so every gradient is multiplied by it. The backward pass begins
+    """You pass the loss itself to its backward pass, so every gradient is multiplied by it. The backward pass begins
     with the gradient of the loss with respect to itself, which is 1."""
     back = reference.smoothed_cross_entropy_backward
     return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, back=back)
