@@ -96,7 +96,7 @@ DRAFT_HARMS: dict[str, tuple[str, Callable]] = {
         ),
     ),
     "rest of the draft": (
-        "keeps the guesses behind a refused one",
+        "keeps the guesses after a refused one",
         _of_tokens(lambda tokens, draw, draft, *_: np.append(tokens, draft[len(tokens) :])),
     ),
 }

@@ -63,15 +63,16 @@ def with_padding(lengths, batches):
 
 @batches_by_length.mistake("does not sort")
 def unsorted(lengths, budget):
-    """You take the pairs as they come. Then each batch holds short and long pairs, and every short one is padded up to
-    the longest. Sort by length first."""
+    """You take the pairs in the order in which they come. Then each batch contains short and long pairs, and every
+    short one is padded to the longest. Sort by length first."""
     return with_padding(lengths, grouped(lengths, budget, range(len(lengths))))
 
 
 @batches_by_length.mistake("sorts by the source first")
 def by_source(lengths, budget):
     """You sort by the source, and by the target where sources are equal. The exercise sorts by the target first: the
-    target has more layers to pass, so its padding costs most. In `np.lexsort` the last key comes first."""
+    target passes through more sub-layers than the source, so its padding costs most. In `np.lexsort` the last key comes
+    first."""
     return with_padding(lengths, grouped(lengths, budget, order_of(lengths, (1, 0))))
 
 
@@ -84,8 +85,8 @@ def by_target(lengths, budget):
 
 @batches_by_length.mistake("sorts by the sum of both lengths")
 def by_sum(lengths, budget):
-    """You sort by source and target together. A long source with a short target then stands beside a short source with
-    a long target, and both are padded. Sort by the target, then by the source."""
+    """You sort by source and target together. A long source with a short target is then in the same batch as a short
+    source with a long target, and both are padded. Sort by the target, then by the source."""
     return with_padding(lengths, grouped(lengths, budget, np.argsort(lengths.sum(axis=1), kind="stable").tolist()))
 
 
@@ -104,8 +105,8 @@ def counts_tokens(lengths, budget):
 
 @batches_by_length.mistake("counts only the targets")
 def targets_alone(lengths, budget):
-    """Your batches are as large as if the sources took no place. A place of the source costs memory and time, too: add
-    the longest source and the longest target."""
+    """You compute the size of a batch as if the sources took no space. A place of the source costs memory and time,
+    too: add the longest source and the longest target."""
     order = order_of(lengths)
     return with_padding(lengths, grouped(lengths, budget, order, size=lambda rows: len(rows) * rows[:, 1].max()))
 
@@ -126,9 +127,9 @@ def never_full(lengths, budget):
     return with_padding(lengths, grouped(lengths, budget, order, close=lambda size, bound: size >= bound))
 
 
-@batches_by_length.mistake("adds the pair that is too much")
+@batches_by_length.mistake("adds the pair that exceeds the budget")
 def one_too_many(lengths, budget):
-    """You close a batch after the pair that exceeds the budget, so most batches are too large. Look at the size with
+    """You close a batch after the pair that exceeds the budget, so most batches are too large. Compute the size with
     the next pair before you add it."""
     batches, batch = [], []
     for pair in order_of(lengths):
@@ -141,7 +142,7 @@ def one_too_many(lengths, budget):
 
 @batches_by_length.mistake("drops the last batch")
 def last_dropped(lengths, budget):
-    """The pairs of the last batch are missing. It is not full, so nothing closes it inside the loop: add it behind the
+    """The pairs of the last batch are missing. It is not full, so nothing closes it inside the loop: add it after the
     loop."""
     batches = grouped(lengths, budget, order_of(lengths))[:-1]
     return with_padding(lengths, batches)
@@ -149,8 +150,8 @@ def last_dropped(lengths, budget):
 
 @batches_by_length.mistake("leaves out pairs that are too long")
 def long_ones_left_out(lengths, budget):
-    """Pairs that are longer than the budget are missing. The model would never learn a long word. Each of them is
-    alone in a batch."""
+    """Pairs that are longer than the budget are missing. The model would never learn a long word. Put each of them into
+    a batch of its own."""
     fitting = [pair for pair in order_of(lengths) if lengths[pair].sum() <= budget]
     return with_padding(lengths, grouped(lengths, budget, fitting))
 

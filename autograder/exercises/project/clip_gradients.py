@@ -66,8 +66,8 @@ def each_number(gradients, longest):
 
 @clip_gradients.mistake("stretches short gradients")
 def always(gradients, longest):
-    """Short gradients come out as long as the bound. Clipping only shortens: the factor is at most 1. Without that, the
-    gradient of a model that has learnt everything is blown up to full length."""
+    """Short gradients come out as long as the bound. Clipping only shortens: the factor is at most 1. Without this
+    limit, the tiny gradient of a model that has learnt everything is stretched to the bound."""
     length = float(np.linalg.norm(flatten(gradients)))
     return map_tree(lambda g: longest / length * g if length else g, gradients), length
 
@@ -88,8 +88,8 @@ def squared(gradients, longest):
 
 @clip_gradients.mistake("takes the largest entry as the length")
 def largest_entry(gradients, longest):
-    """Your length is the absolute value of the largest entry. A gradient of many middling entries is much longer than
-    that, and would pass unclipped. Take the root of the sum of all squares."""
+    """Your length is the absolute value of the largest entry. A gradient with many medium-sized entries is much longer
+    than that, and would pass unclipped. Take the root of the sum of all squares."""
     return scaled(gradients, longest, lambda tree: float(np.abs(flatten(tree)).max()))
 
 
@@ -102,8 +102,8 @@ def absolute_values(gradients, longest):
 
 @clip_gradients.mistake("takes the mean of the squares")
 def mean_of_squares(gradients, longest):
-    """You take the root of the *mean* of the squares. The bound is about the length, and the length is the root of
-    their *sum*."""
+    """You take the root of the *mean* of the squares. The bound applies to the length, which is the root of their
+    *sum*."""
     return scaled(gradients, longest, lambda tree: float(np.sqrt(np.mean(flatten(tree) ** 2))))
 
 
@@ -127,14 +127,14 @@ def zero_over_zero(gradients, longest):
 
 @clip_gradients.mistake("leaves the gradients as they are")
 def unclipped(gradients, longest):
-    """Your gradients come back unchanged, also where they are longer than the bound. Multiply each array by the bound
+    """Your gradients come back unchanged, even where they are longer than the bound. Multiply each array by the bound
     over the length if the length is larger."""
     return gradients, float(np.linalg.norm(flatten(gradients)))
 
 
 @clip_gradients.mistake("adds {number} to the length before it divides", number=(1e-6, 1e-5, 1e-4))
 def a_little_longer(gradients, longest, *, number):
-    """A small number such as {number} is added to the length, against a division by zero, so long gradients come out a
+    """You add a small number such as {number} to the length, to avoid a division by zero, so long gradients come out a
     little shorter than `longest`. You need no such number: divide only if the length exceeds the bound, or by the
     larger of the two."""
     length = float(np.linalg.norm(flatten(gradients)))
@@ -144,14 +144,14 @@ def a_little_longer(gradients, longest, *, number):
 
 @clip_gradients.mistake("returns a length that is {number} too large", number=(1e-6, 1e-8, 1e-5))
 def length_enlarged(gradients, longest, *, number):
-    """A small number such as {number}, against a division by zero, is in the length that you return, too. You need no
-    such number: divide only if the length exceeds the bound, or by the larger of the two."""
+    """You add a small number such as {number}, to avoid a division by zero, and it is in the length that you return,
+    too. You need no such number: divide only if the length exceeds the bound, or by the larger of the two."""
     return scaled(gradients, longest, lambda tree: float(np.linalg.norm(flatten(tree))) + number)
 
 
 @clip_gradients.mistake("adds {number} under the root", number=(1e-6, 1e-8, 1e-12))
 def enlarged_under_the_root(gradients, longest, *, number):
-    """A small number such as {number} is added to the sum of the squares, under the root. Gradients of zero then have a
+    """You add a small number such as {number} to the sum of the squares, under the root. Gradients of zero then have a
     length that is not zero. You need no such number: divide only if the length exceeds the bound."""
     return scaled(gradients, longest, lambda tree: float(np.sqrt(np.sum(np.square(flatten(tree))) + number)))
 

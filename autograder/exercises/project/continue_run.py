@@ -88,8 +88,8 @@ def from_one_again(step):
 
 @continue_run.mistake("starts the moments again")
 def new_moments(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """You start Adam's moments from zero, and the run had some. The first step after the pause then follows one batch
-    alone, and has the same length in every parameter. Take them from `run["moments"]`."""
+    """You start Adam's moments from zero, although the run has some. The first step after the pause then follows one
+    batch alone, and has the same length in every parameter. Take them from `run["moments"]`."""
     run = run | {"moments": zero_moments(run["params"])}
     return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad)
 
@@ -104,15 +104,15 @@ def steps_again(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad
 
 @continue_run.mistake("corrects Adam's bias as in the first steps")
 def bias_again(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Your learning rates are right, but the step that Adam gets starts again at 1. Its correction of the bias then
-    divides by numbers that are too small, and the steps are too long. Adam gets the same step as the schedule."""
+    """Your learning rates are right, but the step that Adam gets starts again at 1. Its bias correction then divides by
+    numbers that are too small, so the first step is too long. Adam gets the same step as the schedule."""
     return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, count=from_one_again)
 
 
 @continue_run.mistake("starts the schedule again")
 def schedule_again(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
     """Adam gets the right step, but your schedule starts again at step 1, so the rate climbs from zero after each
-    pause. The schedule gets the number of all steps, too."""
+    pause. The schedule counts all steps, too."""
 
     def rate(step, peak, warmup):
         return peak * math.sqrt(warmup) * noam_learning_rate(step - run["step"], 1, warmup)
@@ -132,8 +132,8 @@ def moved_by(steps):
 
 @continue_run.mistake("is one step behind")
 def one_behind(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Your first new step has the number of the last old one. `run["step"]` steps have been made, so the next is one
-    more. In a fresh run it would be step 0, where the rate is zero or a division by zero."""
+    """Your first new step has the number of the last old one. The run has made `run["step"]` steps, so the next is one
+    more. In a fresh run yours would be step 0, where the rate is zero or needs a division by zero."""
 
     return continued(
         run, batches, n_heads, peak, warmup, longest, smoothing, pad,
@@ -143,8 +143,8 @@ def one_behind(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=
 
 @continue_run.mistake("is one step ahead")
 def one_ahead(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Schedule and Adam get a step that is one too large, as if you counted a batch before and after it.
-    `run["step"]` steps have been made, so the first new one is `run["step"] + 1`."""
+    """Schedule and Adam get a step that is too large by one, as if you counted each batch before and after it. The run
+    has made `run["step"]` steps, so the first new one is `run["step"] + 1`."""
     return continued(
         run, batches, n_heads, peak, warmup, longest, smoothing, pad, rate=moved_by(1), count=lambda step: step + 1
     )
@@ -152,30 +152,30 @@ def one_ahead(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0
 
 @continue_run.mistake("has a schedule that is one step ahead")
 def schedule_ahead(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Adam gets the right step, and the schedule gets the next one: its rates come one step early. Both count the same
+    """Adam gets the right step, but the schedule gets the next one: its rates come one step early. Both count the same
     steps, so the first new one is `run["step"] + 1` for both."""
     return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, rate=moved_by(1))
 
 
 @continue_run.mistake("has a schedule that is one step behind")
 def schedule_behind(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Adam gets the right step, and the schedule gets the one before: its rates come one step late, and the first rate
+    """Adam gets the right step, but the schedule gets the one before: its rates come one step late, and the first rate
     of a fresh run is 0. Both count the same steps, so the first new one is `run["step"] + 1` for both."""
     return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, rate=moved_by(-1))
 
 
 @continue_run.mistake("returns the old number of steps")
 def step_not_counted(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """The weights are right, but the run that you return still has the step with which it came in. The next part of the
-    run would repeat the schedule of this one."""
+    """The weights are right, but the run that you return still has its old step. The next part of the run would repeat
+    the schedule of this one."""
     new, log = continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad)
     return new | {"step": run["step"]}, log
 
 
 @continue_run.mistake("keeps the highest rate after the warm-up")
 def no_descent(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Your rate stays at its peak after the warm-up. In the schedule of chapter 9 it falls with the root of the step,
-    so that late steps are short."""
+    """Your rate stays at its peak after the warm-up. In the schedule of chapter 9 it falls like one over the root of
+    the step, so late steps are short."""
     return continued(
         run, batches, n_heads, peak, warmup, longest, smoothing, pad,
         rate=lambda step, peak, warmup: peak * min(1, step / warmup),
@@ -184,7 +184,8 @@ def no_descent(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=
 
 @continue_run.mistake("uses the highest rate from the first step on")
 def no_warmup(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Your rate is at its peak from the first step on. It climbs straight to the peak during the warm-up."""
+    """Your rate is at its peak from the first step on. It should climb in a straight line to the peak during the
+    warm-up."""
     return continued(
         run, batches, n_heads, peak, warmup, longest, smoothing, pad,
         rate=lambda step, peak, warmup: peak * min(1, math.sqrt(warmup / step)),
@@ -193,8 +194,8 @@ def no_warmup(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0
 
 @continue_run.mistake("does not scale the schedule to its peak")
 def unscaled_schedule(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """You multiply `peak` and the schedule of chapter 9, whose highest value is the root of 1 / (d_model * warmup), and
-    not 1. So the highest rate is not `peak`. Divide by the schedule's own value at step `warmup`."""
+    """You multiply `peak` by the schedule of chapter 9, whose highest value is the root of 1 / (d_model * warmup), not
+    1. So the highest rate is not `peak`. Divide by the schedule's own value at step `warmup`."""
     d_model = run["params"]["embeddings"]["shared"].shape[1]
     return continued(
         run, batches, n_heads, peak, warmup, longest, smoothing, pad,
@@ -211,7 +212,7 @@ def not_clipped(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad
 @continue_run.mistake("logs the clipped length")
 def clipped_length_logged(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
     """The weights are right, but your log has the length after clipping, which never exceeds the bound. A log that
-    should show wild batches needs the length before."""
+    should show wild batches needs the length before clipping."""
     return continued(
         run, batches, n_heads, peak, warmup, longest, smoothing, pad,
         logged=lambda loss, length, after: (loss, min(length, longest)),
@@ -220,8 +221,8 @@ def clipped_length_logged(run, batches, n_heads, peak, warmup, longest, smoothin
 
 @continue_run.mistake("logs the loss after the step")
 def loss_after(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Your losses are those after the step, on the batch that has just been learnt. Log the loss before the step: the
-    model has not seen this batch yet in this pass, so the number is honest."""
+    """You log the loss after the step, on the batch that the model has just learnt from. Log the loss before the step:
+    the model has not learnt from this batch yet in this pass, so the number is honest."""
     return continued(
         run, batches, n_heads, peak, warmup, longest, smoothing, pad,
         logged=lambda loss, length, after: (after, length),
@@ -230,7 +231,7 @@ def loss_after(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=
 
 @continue_run.mistake("forgets the smoothing")
 def no_smoothing(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Your loss has no label smoothing, whatever `smoothing` is. Hand it to `smoothed_cross_entropy`."""
+    """Your loss has no label smoothing, whatever `smoothing` is. Pass it to `smoothed_cross_entropy`."""
     return continued(run, batches, n_heads, peak, warmup, longest, 0.0, pad)
 
 
@@ -244,8 +245,8 @@ def first_batch_alone(run, batches, n_heads, peak, warmup, longest, smoothing=0.
 
 @continue_run.mistake("starts each step from the old parameters")
 def same_start(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Every batch finds the parameters with which the run came in, so only the last step counts. Put what `adam_step`
-    returns in the place of the old parameters and moments before the next batch."""
+    """You start each step from the parameters at the beginning, so only the last step counts. Replace the old
+    parameters and moments by what `adam_step` returns before you take the next batch."""
     log = [np.zeros((0, 2))]
     new = run
     for number, batch in enumerate(batches, start=1):

@@ -71,14 +71,15 @@ def rate_as_warmup(log):
 @diagnose_log.mistake("takes labels that are not shifted for a leak")
 def labels_as_leak(log):
     """You name a leak for two different bugs. Both let the loss fall too far. `past_moves` distinguishes them: outputs
-    that can read later sounds move with the last one, and labels change no output. Also compare the losses of row 0."""
+    that can read later sounds change with the last sound, but labels change no output. Also compare the losses of row
+    0."""
     return renamed(reference.diagnose_log(log), ["labels not shifted"], to="leak")
 
 
 @diagnose_log.mistake("takes a leak for labels that are not shifted")
 def leak_as_labels(log):
     """You name labels that are not shifted for two different bugs. Both let the loss fall too far. `past_moves`
-    distinguishes them: labels change no output, and outputs that can read later sounds move with the last one. Also
+    distinguishes them: labels change no output, but outputs that can read later sounds change with the last sound. Also
     compare the losses of row 0."""
     return renamed(reference.diagnose_log(log), ["leak"], to="labels not shifted")
 
@@ -95,7 +96,7 @@ def labels_as_overfitting(log):
 def leak_as_overfitting(log):
     """You name overfitting for two different bugs. Both bring the loss down, and the words come out wrong. `held_out`
     distinguishes them: it rises while a model learns its words by heart, and it falls with the loss where the model can
-    read what it is to write, in any word."""
+    read what it must predict, in any word."""
     return renamed(reference.diagnose_log(log), ["leak"], to="overfitting")
 
 
@@ -109,31 +110,31 @@ def overfitting_as_leak(log):
 @diagnose_log.mistake("takes a high rate for a table that is not scaled")
 def rate_as_table(log):
     """You name the table for two different bugs. Both keep the loss high. The first row distinguishes them: it was
-    measured before the first step, so no rate has changed it yet, but a table has."""
+    measured before the first step, so the rate cannot have changed it yet, but the table can."""
     return renamed(reference.diagnose_log(log), ["rate too high"], to="table not scaled")
 
 
 @diagnose_log.mistake("takes a table that is not scaled for a high rate")
 def table_as_rate(log):
     """You name a high rate for two different bugs. Both keep the loss high. The first row distinguishes them: it was
-    measured before the first step, when no rate had changed anything. And the size of `updates` follows from the rate
-    alone."""
+    measured before the first step, when the rate had not changed anything yet. Also, the size of `updates` depends on
+    the rate alone."""
     return renamed(reference.diagnose_log(log), ["table not scaled"], to="rate too high")
 
 
 @diagnose_log.mistake("takes padding that is not masked for a leak")
 def padding_as_leak(log):
     """You name a leak for two different bugs. In both the outputs depend on something that should not matter.
-    `past_moves` changes the last sound, and `padding_moves` adds padding behind the letters. Ask which of the two is
-    not zero."""
+    `past_moves` changes the last sound, and `padding_moves` adds padding after the letters. See which of the two is not
+    zero."""
     return renamed(reference.diagnose_log(log), ["padding not masked"], to="leak")
 
 
 @diagnose_log.mistake("takes a leak for padding that is not masked")
 def leak_as_padding(log):
     """You name padding for two different bugs. In both the outputs depend on something that should not matter.
-    `padding_moves` adds padding behind the letters, and `past_moves` changes the last sound. Ask which of the two is
-    not zero."""
+    `padding_moves` adds padding after the letters, and `past_moves` changes the last sound. See which of the two is not
+    zero."""
     return renamed(reference.diagnose_log(log), ["leak"], to="padding not masked")
 
 
@@ -160,8 +161,8 @@ def frozen_missed(log):
 
 @diagnose_log.mistake("overlooks that the loss of other words rises")
 def overfitting_missed(log):
-    """You call a run healthy whose `held_out` rises in the end. The loss of the words that it trains on still falls.
-    Compare the last row of `held_out` with its lowest value."""
+    """You call a run healthy whose `held_out` rises in the end. Only the loss of the words that it trains on still
+    falls. Compare the last row of `held_out` with its lowest value."""
     return overlooked(reference.diagnose_log(log), ["overfitting"])
 
 
@@ -198,21 +199,21 @@ def copies_first(log):
 
 @diagnose_log.mistake("dates a leak by the loss")
 def leak_by_the_loss(log):
-    """The name of one bug is right, and its first sign is not. You name `loss`, which falls too far after many steps.
-    A column that changes the input shows the bug before the first step."""
+    """The name of one bug is right, but its first sign is not. You name `loss`, which falls too far only after many
+    steps. A column that is measured by changing the input shows the bug before the first step."""
     return with_first(reference.diagnose_log(log), {"leak": "loss"})
 
 
 @diagnose_log.mistake("names the falling loss as the sign of overfitting")
 def overfitting_by_the_loss(log):
-    """The name of one bug is right, and its first sign is not. You name `loss`. A loss that falls fast is no sign of a
-    bug by itself. What is wrong is that another column turns round and rises."""
+    """The name of one bug is right, but its first sign is not. You name `loss`. A loss that falls fast is not in itself
+    a sign of a bug. The sign is another column that turns and rises."""
     return with_first(reference.diagnose_log(log), {"overfitting": "loss"})
 
 
 @diagnose_log.mistake("dates the schedule by the loss")
 def schedule_by_the_loss(log):
-    """The names of two bugs are right, and their first signs are not. You name `loss`, which shows what the steps did.
+    """The names of two bugs are right, but their first signs are not. You name `loss`, which shows what the steps did.
     `updates` shows the steps themselves, one row earlier."""
     return with_first(reference.diagnose_log(log), {"no warm-up": "loss", "rate too high": "loss"})
 

@@ -102,8 +102,8 @@ def by_table(guess, truth, prefer="plt", **costs):
 
 @edit_path.mistake("compares place by place")
 def place_by_place(guess, truth):
-    """You compare token i with token i. If one token is left out, everything behind it counts as wrong. Tokens may
-    move: let each place be paired, left out, or put in, and take the cheapest way."""
+    """You compare token i with token i. If one token is missing, everything after it counts as wrong. Tokens may shift:
+    let each token be paired, left out or put in, and take the cheapest path."""
     n, m = len(guess), len(truth)
     shared = min(n, m)
     path = [(i, i) for i in range(shared)] + [(-1, j) for j in range(shared, m)] + [(i, -1) for i in range(shared, n)]
@@ -112,23 +112,22 @@ def place_by_place(guess, truth):
 
 @edit_path.mistake("counts a replaced token twice")
 def replaced_twice(guess, truth):
-    """A replaced token costs you 2: one that is left out and one that is put in. In this distance it is one edit and
-    costs 1."""
+    """You count 2 for a replaced token, as one left out and one put in. In this distance it is one edit and costs 1."""
     return by_table(guess, truth, replace=2)
 
 
 @edit_path.mistake("starts with zeros in the first row and column")
 def free_start(guess, truth):
-    """Your table begins with zeros in its first row and column, so tokens at the beginning may be left out or put in
-    for nothing. The first row counts 0, 1, 2, ...: to come from nothing to j tokens takes j edits."""
+    """Your table begins with zeros in its first row and column, so tokens at the beginning can be left out or put in at
+    no cost. The first row counts 0, 1, 2, ..., because it takes j edits to get from nothing to j tokens."""
     table = table_of(guess, truth, free_start=True)
     return int(table[-1, -1]), reference.edit_path(guess, truth)[1]
 
 
 @edit_path.mistake("does not let tokens be put in")
 def no_insertions(guess, truth):
-    """Inside the table you take the lesser of two: paired, or left out. A token that was put in by mistake, in the
-    middle of a word, then costs more than one edit. Take the least of three."""
+    """Inside the table you take the smaller of two costs, paired or left out. A wrong token that the guess puts in, in
+    the middle of a word, then costs more than one edit. Take the smallest of three costs."""
     table = np.add.outer(np.arange(len(guess) + 1), np.arange(len(truth) + 1))
     for i, token in enumerate(guess):
         for j, right in enumerate(truth):
@@ -138,7 +137,7 @@ def no_insertions(guess, truth):
 
 @edit_path.mistake("counts exchanged neighbours once")
 def swaps_once(guess, truth):
-    """Two neighbours that have changed places cost you 1. That is another distance (of Damerau). Here they are two
+    """You count 1 for two neighbours that are swapped. That is another distance, Damerau's. Here a swap is two
     edits."""
     return int(table_of(guess, truth, swaps=True)[-1, -1]), reference.edit_path(guess, truth)[1]
 
@@ -175,15 +174,15 @@ def columns_exchanged(guess, truth):
 
 @edit_path.mistake("leaves the gaps out of the path")
 def gaps_left_out(guess, truth):
-    """Your path has the pairs alone. A token without a partner has a row, too, with -1 in the place of its partner."""
+    """Your path has the pairs alone. A token without a partner has a row, too, with -1 in place of its partner."""
     distance, path = reference.edit_path(guess, truth)
     return distance, path[(path >= 0).all(axis=1)]
 
 
 @edit_path.mistake("writes the edits alone")
 def edits_alone(guess, truth):
-    """Your path lacks the pairs of equal tokens. The path goes through all tokens of both: without the equal ones it is
-    no alignment."""
+    """Your path lacks the pairs of equal tokens. The path goes through all tokens of both sequences; without the equal
+    ones it is not an alignment."""
     distance, path = reference.edit_path(guess, truth)
     kept = [i < 0 or j < 0 or guess[i] != truth[j] for i, j in path]
     return distance, path[np.array(kept, bool)]
@@ -191,30 +190,30 @@ def edits_alone(guess, truth):
 
 @edit_path.mistake("counts tokens of the path from 1")
 def from_one(guess, truth):
-    """The numbers in your path are one too large: they are places in the table, whose row 0 and column 0 stand for
-    nothing. Token i of the guess belongs to row i + 1."""
+    """The numbers in your path are too large by one: they are places in the table, whose row 0 and column 0 stand for
+    the empty sequence. Token i of the guess belongs to row i + 1."""
     distance, path = reference.edit_path(guess, truth)
     return distance, np.where(path >= 0, path + 1, path)
 
 
 @edit_path.mistake("prefers gaps to pairs")
 def gaps_first(guess, truth):
-    """Your path is one of the shortest, but not the one that the exercise asks for. Read from the end, it takes a gap
-    where a pair is as cheap. Try the pair first."""
+    """Your path is one of the shortest, but not the one that the exercise asks for. Going back from the end, it takes a
+    gap where a pair costs the same. Try the pair first."""
     return by_table(guess, truth, prefer="ltp")
 
 
 @edit_path.mistake("prefers a token put in to one left out")
 def insertions_first(guess, truth):
     """Your path is one of the shortest, but not the one that the exercise asks for. Where leaving out and putting in
-    are as cheap, it puts in. Leave out first, read from the end."""
+    cost the same, it puts a token in. Going back from the end, try leaving out first."""
     return by_table(guess, truth, prefer="ptl")
 
 
 @edit_path.mistake("chooses the path from the beginning")
 def forward_choice(guess, truth):
-    """Your path is one of the shortest, but it takes its choices from the beginning. Walk back from the end of the
-    table, and prefer there."""
+    """Your path is one of the shortest, but it makes its choices from the beginning. Make them on the way back from the
+    end of the table."""
     distance, path = by_table(guess[::-1], truth[::-1])
     n, m = len(guess), len(truth)
     turned = np.where(path >= 0, np.array([n - 1, m - 1]) - path, path)

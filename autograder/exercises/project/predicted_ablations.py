@@ -80,23 +80,23 @@ def predicted_loss(run, **known):
 
 @predicted_ablations.mistake("expects more of more layers")
 def layers_help(runs):
-    """You expect a lower loss from more layers. A deep model can learn more, and needs more steps for it. In 160 steps
+    """You expect a lower loss from more layers. A deep model can learn more, but needs more steps for it. In 160 steps
     one layer learns more than three."""
     return order_by(lambda run: predicted_loss(run, layers=-0.3 * (run["layers"] - 1)), runs)
 
 
 @predicted_ablations.mistake("expects much of more words")
 def words_by_their_share(runs):
-    """You take a tenth of the words for a great loss. Count how many words the run sees: 160 steps of 32 words are
-    5,120. Out of 9,832 words it reads most at most once, so they are as good as all of them. Out of 300 it reads each
+    """You expect much harm from a tenth of the words. Count how many words the run reads: 160 steps of 32 words are
+    5,120. Out of 9,832 words it reads most at most once, so they are as good as all the words. Out of 300 it reads each
     17 times."""
     return order_by(lambda run: predicted_loss(run, words=1.5 * math.log10(PLAIN["words"] / run["words"])), runs)
 
 
 @predicted_ablations.mistake("forgets that the loss is that of new words")
 def few_words_are_easy(runs):
-    """You expect a low loss from few words. On these words it is low, because the run learns them by heart. The order
-    is that of the loss on words of *new* families."""
+    """You expect a low loss from few words. On these words the loss is low, because the run learns them by heart. But
+    you order the runs by the loss on words of *new* families."""
     return order_by(lambda run: predicted_loss(run, words=-by_heart(run["words"]) / 3), runs)
 
 
@@ -116,7 +116,7 @@ def higher_is_faster(runs):
 
 @predicted_ablations.mistake("expects more from a lower rate")
 def lower_is_safer(runs):
-    """You expect a lower loss from every lower rate. A low rate is safe and slow: 160 steps at a thirtieth of the rate
+    """You expect a lower loss from every lower rate. A low rate is safe but slow: 160 steps at a thirtieth of the rate
     hardly leave the beginning."""
     return order_by(lambda run: predicted_loss(run, rate=math.log10(run["rate"] / PLAIN["rate"])), runs)
 
@@ -131,22 +131,23 @@ def rate_ignored(runs):
 @predicted_ablations.mistake("expects much of four heads")
 def heads_matter(runs):
     """You expect one head to cost as much as the other changes. One head over all 32 features has as many parameters as
-    four of 8. For words of 3 to 10 letters, one place to look at is often enough."""
+    four of 8. For words of 3 to 10 letters, it is often enough to look at one place."""
     return order_by(lambda run: predicted_loss(run, heads=2 if run["heads"] == 1 else 0), runs)
 
 
 @predicted_ablations.mistake("puts more smoothing before less")
 def smoothing_helps(runs):
     """In your order a run with more smoothing comes before one with less. A smoothed label asks the model to give away
-    a part of the probability, here 40%. The loss is measured without smoothing, so what it gives away counts against
-    it."""
+    a part of the probability, here 40%. The loss is measured without smoothing, so the probability that it gives away
+    counts against it."""
     return order_by(lambda run: predicted_loss(run, smoothing=-run["smoothing"]), runs)
 
 
 @predicted_ablations.mistake("takes the largest number for the largest change")
 def by_the_factor(runs):
     """You order the runs by the factor of the change. The number of words may change by a factor of ten and cost
-    nothing, and the number of layers by three and cost much. Ask of each setting what it does in 160 steps."""
+    nothing, and the number of layers by a factor of three and cost much. Ask of each setting what it does in 160
+    steps."""
 
     def factor(run):
         return sum(abs(math.log(max(run[name], 0.01) / PLAIN[name])) for name in PLAIN)
@@ -162,8 +163,8 @@ def highest_first(runs):
 
 @predicted_ablations.mistake("returns the rank of each run")
 def ranks(runs):
-    """You return for each run its place in the order. `order` should hold the indices of the runs, so `order[0]` is the
-    run with the lowest loss. `np.argsort` of the predictions gives it."""
+    """You return each run's place in the order. `order` should hold the indices of the runs, so `order[0]` is the run
+    with the lowest loss. `np.argsort` of the predictions gives it."""
     return np.argsort(reference.predicted_ablations(runs)).tolist()
 
 

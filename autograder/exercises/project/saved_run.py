@@ -37,22 +37,23 @@ def no_step(run):
 
 @saved_run.mistake("saves the first moments twice")
 def mean_twice(run):
-    """What you save as mean_of_squares is the mean. `run["moments"]` is a pair: the mean of the gradients, and the mean
-    of their squares."""
+    """You save the mean as mean_of_squares, too. `run["moments"]` is a pair: the mean of the gradients, and the mean of
+    their squares."""
     mean, _ = run["moments"]
     return reference.saved_run(run | {"moments": (mean, mean)})
 
 
 @saved_run.mistake("exchanges the moments")
 def exchanged(run):
-    """The mean is saved as mean_of_squares, and the other way round. The pair `run["moments"]` begins with the mean."""
+    """You save the mean as mean_of_squares, and the mean of squares as mean. The pair `run["moments"]` begins with the
+    mean."""
     return reference.saved_run(run | {"moments": run["moments"][::-1]})
 
 
 @saved_run.mistake("rounds to half precision")
 def rounded(run):
-    """Your arrays are float16, or went through it: three decimal digits are left. That is enough to hand in weights,
-    but a run that continues from them is another run. Keep the dtype."""
+    """Your arrays are float16, or were converted to it in between: three decimal digits are left. That is enough to
+    hand in weights, but a run that continues from them is another run. Keep the dtype."""
     arrays = reference.saved_run(run)
     return {name: array.astype(np.float16) if name != "step" else array for name, array in arrays.items()}
 
@@ -68,15 +69,15 @@ def to_single(run):
 @saved_run.mistake("converts everything to double precision")
 def to_double(run):
     """You convert everything to float64. No digit is lost, but a run in float32 continues in float64 and rounds
-    otherwise. Keep the dtype of each array."""
+    differently. Keep the dtype of each array."""
     arrays = reference.saved_run(run)
     return {name: array.astype(np.float64) if name != "step" else array for name, array in arrays.items()}
 
 
 @saved_run.mistake("corrects the bias of the moments")
 def corrected(run):
-    """You save the moments after the correction of their bias. A step of Adam corrects them by itself, so they would be
-    corrected twice. Save them as they are."""
+    """You save the moments after the correction of their bias. Every step of Adam corrects them itself, so they would
+    be corrected twice. Save them as they are."""
     step = max(1, run["step"])
     mean, squares = run["moments"]
     corrected_ones = map_tree(lambda m: m / (1 - 0.9**step), mean), map_tree(lambda v: v / (1 - 0.98**step), squares)
@@ -92,8 +93,7 @@ def roots(run):
 
 @saved_run.mistake("saves the next step")
 def next_step(run):
-    """Your step is one too large. `run["step"]` counts the steps that have been made; `continue_run` adds one before
-    the next."""
+    """Your step is one too large. `run["step"]` counts the finished steps; `continue_run` adds one before the next."""
     return reference.saved_run(run | {"step": run["step"] + 1})
 
 
@@ -107,8 +107,8 @@ def trees(run):
 
 @saved_run.mistake("saves each tree as one vector")
 def vectors(run):
-    """You save one vector for each tree. To make a tree of it again, the shapes would have to be known. Keep each array
-    under its own name, as `named` gives it."""
+    """You save one vector for each tree. To rebuild the trees, you would have to know the shapes. Keep each array under
+    its own name, as `named` gives it."""
     mean, squares = run["moments"]
     arrays = {"params": flatten(run["params"]), "mean": flatten(mean), "mean_of_squares": flatten(squares)}
     return {"step": np.array(run["step"]), **arrays}

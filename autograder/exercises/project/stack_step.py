@@ -121,28 +121,28 @@ def only_itself(params, token, past, n_heads):
 
 @stack_step.mistake("forgets the older tokens")
 def forgets(params, token, past, n_heads):
-    """What you return holds the newest token alone, so the step after this one has no past. Return the older keys and
-    values with the new ones behind them."""
+    """You return the keys and values of the newest token alone, so the next step has no past. Return the older keys and
+    values, followed by the new ones."""
     return stepped(params, token, past, n_heads, kept=lambda joined, old: joined[..., -1:, :])
 
 
 @stack_step.mistake("returns the past as it was")
 def nothing_new(params, token, past, n_heads):
-    """Your logits are right, but the past lacks the new token. The next step would not know about it, and take its
-    place."""
+    """Your logits are right, but the past lacks the new token. The next step would not see it, and would give its place
+    to the next token."""
     return stepped(params, token, past, n_heads, kept=lambda joined, old: old)
 
 
 @stack_step.mistake("puts the new token in front")
 def in_front(params, token, past, n_heads):
-    """The new keys and values stand in front of the older ones. The logits are the same, since attention knows no order
-    of keys; but the past is expected in the order of the text."""
+    """You put the new keys and values in front of the older ones. The logits are the same, since attention ignores the
+    order of keys, but the exercise asks for the past in the order of the text."""
     return stepped(params, token, past, n_heads, join=lambda old, new: np.concatenate([new, old], axis=-2))
 
 
 @stack_step.mistake("exchanges keys and values")
 def exchanged(params, token, past, n_heads):
-    """Keys and values are exchanged in the past that you return. Each pair is (keys, values)."""
+    """Keys and values are swapped in the past that you return. Each pair is (keys, values)."""
     logits, new_past = stepped(params, token, past, n_heads)
     return logits, [(values, keys) for keys, values in new_past]
 
@@ -163,21 +163,20 @@ def from_embedding(params, token, past, n_heads):
 
 @stack_step.mistake("leaves out the residual connections")
 def no_residual(params, token, past, n_heads):
-    """You put the output of each sub-layer in the place of the stream. It is added to the stream, and the sum is
-    normalised."""
+    """You replace the stream by the output of each sub-layer. Add the output to the stream, and normalise the sum."""
     return stepped(params, token, past, n_heads, residual=False)
 
 
 @stack_step.mistake("leaves out the norms")
 def no_norms(params, token, past, n_heads):
-    """Nothing is normalised. Behind each sub-layer stands layer_norm of the sum: use `add_norm`."""
+    """Nothing is normalised. After each sub-layer comes the layer_norm of the sum: use `add_norm`."""
     return stepped(params, token, past, n_heads, normed=False)
 
 
 @stack_step.mistake("scales the scores twice")
 def scaled_twice(params, token, past, n_heads):
-    """The queries are divided by the root of d_head, and `attention` divides the scores by it again. Hand the queries
-    over as they are."""
+    """You divide the queries by the root of d_head, and `attention` divides the scores by it again. Pass the queries as
+    they are."""
     d_head = past[0][0].shape[-1]
     return stepped(params, token, past, n_heads, scale=d_head**-0.5)
 

@@ -76,14 +76,14 @@ def first(in_order):
 @top_p.mistake("leaves out the token that reaches p")
 def crossing_left_out(logits, p, temperature=1.0):
     """You keep tokens as long as their sum stays within p, so the token with which the sum reaches p is missing. The
-    tokens that are kept have at least p together."""
+    tokens that you keep must add up to at least p."""
     checked(p, temperature)
     return cut(softmax(logits / temperature), lambda row: (np.cumsum(row, axis=-1) <= p) | first(row))
 
 
 @top_p.mistake("keeps one token too many")
 def one_too_many(logits, p, temperature=1.0):
-    """You keep one token more than needed: the sum has reached p before it. A token is kept if the sum of those
+    """You keep one token more than needed: the sum has already reached p before it. A token is kept if the sum of those
     *before* it is still below p."""
     checked(p, temperature)
 
@@ -102,8 +102,8 @@ def not_normalised(logits, p, temperature=1.0):
 
 @top_p.mistake("keeps tokens that are likelier than p")
 def threshold(logits, p, temperature=1.0):
-    """You compare the probability of each token with p. In top-p it is the *sum* of the likeliest tokens that reaches
-    p; one token alone hardly ever does."""
+    """You compare the probability of each token with p. In top-p the *sum* of the likeliest tokens must reach p; a
+    single token hardly ever does."""
     checked(p, temperature)
     return cut(softmax(logits / temperature), lambda row: (row >= p) | first(row))
 
@@ -118,8 +118,8 @@ def other_threshold(logits, p, temperature=1.0):
 
 @top_p.mistake("adds up from the unlikeliest")
 def from_below(logits, p, temperature=1.0):
-    """You sort the wrong way round, so the unlikely tokens are kept and the likely ones lost. `np.argsort` sorts
-    upwards: sort the negative probabilities."""
+    """You sort the wrong way round, so you keep the unlikely tokens and lose the likely ones. `np.argsort` sorts in
+    rising order: sort the negative probabilities."""
     checked(p, temperature)
     probabilities = softmax(logits / temperature)
     order = np.argsort(probabilities, axis=-1, kind="stable")
@@ -132,8 +132,8 @@ def from_below(logits, p, temperature=1.0):
 
 @top_p.mistake("returns the sorted probabilities")
 def sorted_ones(logits, p, temperature=1.0):
-    """Your probabilities are sorted. Entry k must be that of token k, so put them back to where they came from, for
-    example with `np.put_along_axis`."""
+    """Your probabilities are sorted. Entry k must be that of token k, so put them back in their places, for example
+    with `np.put_along_axis`."""
     return -np.sort(-reference.top_p(logits, p, temperature), axis=-1)
 
 
@@ -153,17 +153,17 @@ def no_temperature(logits, p, temperature=1.0):
 
 @top_p.mistake("divides the probabilities by the temperature")
 def after_softmax(logits, p, temperature=1.0):
-    """You divide the probabilities, and not the logits, by the temperature. When they are made to add up to one again,
-    the factor is gone. Divide the logits before the softmax."""
+    """You divide the probabilities by the temperature, not the logits. When you make them add up to one again, the
+    factor cancels. Divide the logits before the softmax."""
     checked(p, temperature)
     probabilities = softmax(logits) / temperature
     return cut(probabilities, lambda row: before(row) < p)
 
 
-@top_p.mistake("cuts first and heats afterwards")
+@top_p.mistake("applies the temperature after the cut")
 def cut_first(logits, p, temperature=1.0):
     """You choose the tokens at temperature 1 and change the temperature afterwards. The exercise asks for the
-    temperature first: a warm distribution is flatter, so more tokens are needed to reach p."""
+    temperature first: at a higher temperature the distribution is flatter, so more tokens are needed to reach p."""
     checked(p, temperature)
     allowed = reference.top_p(logits, p) > 0
     return softmax(np.where(allowed, logits / temperature, -np.inf))
@@ -189,8 +189,8 @@ def greedy(logits, p, temperature=1.0):
 
 @top_p.mistake("keeps everything that is as likely as the last one kept")
 def all_ties(logits, p, temperature=1.0):
-    """You keep all tokens that are as likely as the last one that is needed. Where several are equally likely, only as
-    many stay as it takes to reach p, those with smaller numbers first."""
+    """You keep all tokens that are as likely as the last one that is needed. Where several are equally likely, keep
+    only as many as it takes to reach p, those with smaller numbers first."""
     checked(p, temperature)
     probabilities = softmax(logits / temperature)
     exact = cut(probabilities, lambda row: before(row) < p, normalise=False)
@@ -202,14 +202,14 @@ def all_ties(logits, p, temperature=1.0):
 @top_p.mistake("prefers larger numbers among equals")
 def last_ties(logits, p, temperature=1.0):
     """Of equally likely tokens you keep those with the larger numbers. The exercise asks for the smaller ones first:
-    sort the negative probabilities with `kind="stable"`, and do not reverse an upward sort."""
+    sort the negative probabilities with `kind="stable"`, and do not reverse a rising sort."""
     return reference.top_p(logits[..., ::-1], p, temperature)[..., ::-1]
 
 
 @top_p.mistake("refuses nothing")
 def anything_goes(logits, p, temperature=1.0):
-    """You compute with any p and any temperature. At p = 0 nothing may be kept, and at temperature 0 you divide by
-    zero. Raise a ValueError before that."""
+    """You accept any p and any temperature. At p = 0 no token would be kept, and at temperature 0 you divide by zero.
+    Raise a ValueError first."""
     with np.errstate(all="ignore"):
         return cut(softmax(logits / temperature), lambda row: (before(row) < p) | first(row))
 

@@ -100,8 +100,8 @@ def accepts_every_guess(draft, small, large, chances, place):
 
 @accept_draft.mistake("accepts a guess only if the large model gives it more")
 def accepts_if_larger(draft, small, large, chances, place):
-    """A guess is refused whenever the small model gives it a larger probability than the large one. It should then
-    still be accepted in some cases, as the chance decides: chance * small < large."""
+    """A guess is refused whenever the small model gives it a larger probability than the large one. The chance decides
+    whether it should still be accepted: accept if chance * small < large."""
     return checked(
         *(draft, small, large, chances, place), accepts=lambda _, small, large, guess: small[guess] < large[guess]
     )
@@ -116,8 +116,9 @@ def accepts_the_likeliest(draft, small, large, chances, place):
 
 @accept_draft.mistake("compares the chance with the large model's probability alone")
 def without_the_small(draft, small, large, chances, place):
-    """You accept with the large model's probability. The small model has already drawn the token with its own
-    probability, so the product of the two would be the result. Divide by the small one: chance < large / small."""
+    """You accept a guess with the large model's probability. The small model has already drawn the token with its own
+    probability, so tokens would come with the product of the two. Divide by the small model's probability: chance <
+    large / small."""
     return checked(
         *(draft, small, large, chances, place), accepts=lambda chance, s, large, guess: chance < large[guess]
     )
@@ -125,7 +126,7 @@ def without_the_small(draft, small, large, chances, place):
 
 @accept_draft.mistake("exchanges the two models when it accepts")
 def exchanged(draft, small, large, chances, place):
-    """You accept if chance * large < small, so tokens that the small model gives too often are always accepted. The
+    """You accept if chance * large < small, so you always accept tokens that the small model guesses too often. The
     ratio is large / small."""
     return checked(
         *(draft, small, large, chances, place),
@@ -133,10 +134,10 @@ def exchanged(draft, small, large, chances, place):
     )
 
 
-@accept_draft.mistake("keeps the guesses behind a refused one")
+@accept_draft.mistake("keeps the guesses after a refused one")
 def keeps_the_rest(draft, small, large, chances, place):
-    """After a refusal you replace the guess and keep those behind it. They were drawn, and judged, after a token that
-    is not in the text any more. The text ends with the replacement."""
+    """After a refusal you replace the guess and keep those after it. They were drawn and judged after a token that is
+    no longer in the text. The text ends with the replacement."""
     return checked(
         *(draft, small, large, chances, place),
         replaced=lambda i, token: np.concatenate([draft[:i], [token], draft[i + 1 :]]),
@@ -151,8 +152,8 @@ def keeps_the_refused(draft, small, large, chances, place):
 
 @accept_draft.mistake("does not replace a refused guess")
 def not_replaced(draft, small, large, chances, place):
-    """The text ends before the refused guess. Then tokens that the small model seldom guesses are too rare: the
-    replacement makes up for them."""
+    """The text ends before the refused guess. Then tokens that the small model seldom guesses are too rare. The
+    replacement makes up for that."""
     return checked(*(draft, small, large, chances, place), replaced=lambda i, token: draft[:i])
 
 
@@ -166,8 +167,8 @@ def no_free_token(draft, small, large, chances, place):
 
 @accept_draft.mistake("draws the replacement from the large model")
 def replaced_from_large(draft, small, large, chances, place):
-    """The replacement is drawn from the large model's probabilities. Tokens that it has in common with the small model
-    were accepted as guesses already, and would come too often. Draw from what is missing: max(0, large - small)."""
+    """The replacement is drawn from the large model's probabilities. Tokens that both models give were already accepted
+    as guesses, and would come too often. Draw from what is missing: max(0, large - small)."""
     return checked(*(draft, small, large, chances, place), missing=lambda small, large: large)
 
 
@@ -180,15 +181,15 @@ def replaced_from_small(draft, small, large, chances, place):
 
 @accept_draft.mistake("draws the replacement from the absolute difference")
 def absolute_difference(draft, small, large, chances, place):
-    """The replacement may be a token that the small model gives too often, since its difference counts without its
-    sign. These are the tokens that are refused. Where large - small is negative, the weight is 0."""
+    """Your replacement may be a token that the small model gives too often, because you ignore the sign of the
+    difference. But these are the tokens that are refused. Where large - small is negative, the weight is 0."""
     return checked(*(draft, small, large, chances, place), missing=lambda small, large: np.abs(large - small))
 
 
 @accept_draft.mistake("does not divide what is missing by its sum")
 def not_normalised(draft, small, large, chances, place):
     """max(0, large - small) adds up to less than one, and you compare its sums with `place` as if it were one. A large
-    place then exceeds them all. Divide by the sum, or multiply the place by it."""
+    place then exceeds all sums. Divide by the total, or multiply the place by it."""
     return checked(
         *(draft, small, large, chances, place),
         draw=lambda weights, place: min(int((np.cumsum(weights) <= place).sum()), len(weights) - 1),
@@ -197,15 +198,15 @@ def not_normalised(draft, small, large, chances, place):
 
 @accept_draft.mistake("always takes the token that is missing most")
 def most_missing(draft, small, large, chances, place):
-    """Your replacement is always the token with the largest difference. It is a draw, and `place` decides: the others
-    that are missing come, too."""
+    """Your replacement is always the token with the largest difference. The replacement should be drawn, and `place`
+    decides: other missing tokens must come, too."""
     return checked(*(draft, small, large, chances, place), draw=lambda weights, place: int(weights.argmax()))
 
 
 @accept_draft.mistake("uses the chance that refused a guess for its replacement, too")
 def chance_again(draft, small, large, chances, place):
-    """The number that refused the guess also draws its replacement. It refused because it was large, so small sums are
-    never reached. Draw with `place`, which knows nothing of the refusal."""
+    """The number that refused the guess also draws its replacement. The guess was refused because this number was
+    large, so tokens with small sums never come. Draw with `place`, which is independent of the refusal."""
     tokens = reference.accept_draft(draft, small, large, chances, place)
     return (
         checked(draft, small, large, chances, float(chances[len(tokens) - 1])) if len(tokens) <= len(draft) else tokens
@@ -221,15 +222,15 @@ def free_row_too_early(draft, small, large, chances, place):
 
 @accept_draft.mistake("reads the large model one row too late")
 def row_too_late(draft, small, large, chances, place):
-    """Guess i is compared with row i + 1 of large, which is what the large model expects *after* it. Both models' rows
-    i belong to token i."""
+    """You compare guess i with row i + 1 of large, which is what the large model expects *after* this guess. Both
+    models' rows i belong to token i."""
     return checked(draft, small, large, chances, place, row=lambda i: i + 1)
 
 
 @accept_draft.mistake("accepts what the large model rules out, if the chance is 0")
 def zero_accepted(draft, small, large, chances, place):
-    """A guess of probability 0 in the large model is accepted if its chance is exactly 0, because you ask for chance *
-    small <= large. Random numbers from [0, 1) can be 0: compare with <."""
+    """You accept a guess of probability 0 in the large model if its chance is exactly 0, because you compare chance *
+    small <= large. Random numbers from [0, 1) can be 0, so use <."""
     return checked(
         *(draft, small, large, chances, place),
         accepts=lambda chance, small, large, guess: chance * small[guess] <= large[guess],

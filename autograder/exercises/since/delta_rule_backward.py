@@ -125,7 +125,7 @@ def replaced_not_added(grad_outputs, cache):
     return walked(grad_outputs, cache, arrives=lambda carried, own: own if own.any() else carried)
 
 
-@delta_rule_backward.mistake("walks from the first word to the last")
+@delta_rule_backward.mistake("goes from the first word to the last")
 def forwards(grad_outputs, cache):
     """You carry the gradient from each word to the *next*. A word influences what comes after it, so its gradient comes
     from there: begin with the last word."""
@@ -134,8 +134,8 @@ def forwards(grad_outputs, cache):
 
 @delta_rule_backward.mistake("does not let the gradient fade")
 def not_faded(grad_outputs, cache):
-    """The gradient of the faded state is handed to the word before as it is. The faded state is the fade times the
-    state before, so the gradient is multiplied by the fade, too. Where nothing fades, the two agree."""
+    """You pass the gradient of the faded state to the word before unchanged. The faded state is the fade times the
+    state before, so multiply the gradient by the fade, too. Where nothing fades, the two agree."""
     return walked(grad_outputs, cache, carried=lambda fade, grad: grad)
 
 
@@ -147,22 +147,22 @@ def reading_forgotten(grad_outputs, cache):
     return walked(grad_outputs, cache, through=lambda grad, reads: grad, key=lambda writes, reads: writes)
 
 
-@delta_rule_backward.mistake("has the wrong sign on the way through the reading")
+@delta_rule_backward.mistake("has the wrong sign on the path through the reading")
 def reading_added(grad_outputs, cache):
-    """What the key reads is subtracted from the value. You add its gradient to that of the state: it has a minus."""
+    """What the key reads is subtracted from the value. You add its gradient to that of the state: subtract it."""
     return walked(grad_outputs, cache, through=lambda grad, reads: grad + reads)
 
 
 @delta_rule_backward.mistake("counts the key only where it writes")
 def key_writes(grad_outputs, cache):
-    """The key's gradient has one of two terms. The key is used twice: it is where the difference is written, and it
+    """The key's gradient has one of two terms. The key is used twice: it says where the difference is written, and it
     reads what the value is compared with."""
     return walked(grad_outputs, cache, key=lambda writes, reads: writes)
 
 
 @delta_rule_backward.mistake("counts the key only where it reads")
 def key_reads(grad_outputs, cache):
-    """The key's gradient has one of two terms: that of the reading. The key is also where the difference is written,
+    """The key's gradient has one of two terms, that of the reading. The key also says where the difference is written,
     and this term contains what was missing."""
     return walked(grad_outputs, cache, key=lambda writes, reads: reads)
 
@@ -175,14 +175,15 @@ def key_sign(grad_outputs, cache):
 
 @delta_rule_backward.mistake("takes the value for what is missing")
 def value_for_missing(grad_outputs, cache):
-    """In the gradients of key and strength stands the value. The word wrote strength times what was *missing*, which is
-    the value minus what the key read. At the first word the two are the same."""
+    """Your gradients of key and strength use the value. The word wrote strength times what was *missing*, which is the
+    value minus what the key read. At the first word the two are the same."""
     return walked(grad_outputs, cache, missing=lambda value, key, faded: value)
 
 
 @delta_rule_backward.mistake("forgets the strength in the values' gradient")
 def value_without_strength(grad_outputs, cache):
-    """The gradient of a value is as if it were written whole. Only a share of it is, its strength."""
+    """Your gradient of a value is right only if the whole value is written. The word writes only a share of it, the
+    strength."""
     return walked(grad_outputs, cache, value=lambda strength, grad: grad)
 
 
@@ -202,7 +203,7 @@ def fade_kept(grad_outputs, cache):
 
 @delta_rule_backward.mistake("leaves the reading out of the fade's gradient")
 def fade_without_reading(grad_outputs, cache):
-    """Your fade's gradient comes from the state that stays only. The key reads from the faded state, too, so the fade
+    """Your fade's gradient comes only from the state that stays. The key reads from the faded state, too, so the fade
     changes what is missing. Take the gradient of the faded state, which contains both paths."""
     right = reference.delta_rule_backward(grad_outputs, cache)
     kept = np.zeros_like(right[3])

@@ -67,21 +67,21 @@ def stored(weight, size, bits, **put):
 @quantise_groups.mistake("divides by a power of two")
 def power_of_two(weight, size, bits=8):
     """The scale is the largest magnitude divided by `2**(bits - 1)`. The largest positive number then gets a code that
-    is one more than the greatest: with 8 bits it is 128, which wraps around to -128. Divide by
-    `2**(bits - 1) - 1`."""
+    is one more than the largest allowed code: with 8 bits it is 128, which wraps around to -128. Divide by `2**(bits -
+    1) - 1`."""
     return stored(weight, size, bits, most=lambda bits: 2 ** (bits - 1))
 
 
 @quantise_groups.mistake("uses all codes for magnitudes")
 def bits_for_the_sign(weight, size, bits=8):
-    """You divide by `2**bits - 1`, but one of the bits is needed for the sign. The greatest code is
-    `2**(bits - 1) - 1`. (Codes above 127 also wrap around in int8.)"""
+    """You divide by `2**bits - 1`, but one of the bits is needed for the sign. The largest code is `2**(bits - 1) - 1`.
+    (Codes above 127 also wrap around in int8.)"""
     return stored(weight, size, bits, most=lambda bits: 2**bits - 1)
 
 
 @quantise_groups.mistake("always has 8 bits")
 def always_8(weight, size, bits=8):
-    """Your scales are those of 8 bits, whatever `bits` is. The greatest code is `2**(bits - 1) - 1`."""
+    """Your scales are those of 8 bits, whatever `bits` is. The largest code is `2**(bits - 1) - 1`."""
     return stored(weight, size, bits, most=lambda bits: 127)
 
 
@@ -98,22 +98,22 @@ def without_magnitudes(weight, size, bits=8):
 
 @quantise_groups.mistake("cuts the decimals off")
 def truncated(weight, size, bits=8):
-    """Conversion to integers cuts the decimals off, so a number may be off by a whole scale, and always towards zero.
-    Round to the nearest integer first: then it is at most half a scale."""
+    """Conversion to integers cuts the decimals off, so a number may be off by almost a whole scale, always towards
+    zero. Round to the nearest integer first: then the error is at most half a scale."""
     return stored(weight, size, bits, rounded=np.trunc)
 
 
 @quantise_groups.mistake("rounds down")
 def floored(weight, size, bits=8):
     """`np.floor` (or `//`) rounds towards minus infinity, so all numbers come back too small, by up to a whole scale.
-    Round to the nearest integer: then it is at most half a scale."""
+    Round to the nearest integer: then the error is at most half a scale."""
     return stored(weight, size, bits, rounded=np.floor)
 
 
 @quantise_groups.mistake("divides zeros by zero")
 def zero_by_zero(weight, size, bits=8):
-    """A group of zeros has the scale 0, and 0/0 is NaN, which has no integer: the codes of the group are not 0. Divide
-    such a group by 1, for example."""
+    """A group of zeros has the scale 0, and 0/0 is NaN, which no integer can represent, so the codes of the group are
+    not 0. Divide such a group by 1, for example."""
     codes, scales = reference.quantise_groups(weight, size, bits)
     spoilt = np.repeat(scales == 0, size, axis=0)[: len(weight)]
     return np.where(spoilt, -128, codes).astype(np.int8), scales
@@ -143,8 +143,8 @@ def columns_together(weight, size, bits=8):
 
 @quantise_groups.mistake("groups neighbouring columns")
 def along_rows(weight, size, bits=8):
-    """You group `size` neighbours of a row. The groups run down the columns, along the axis over which a product with
-    x adds up."""
+    """You group `size` neighbours of a row. The groups run down the columns, along the axis over which a product with x
+    is summed."""
     codes, scales = reference.quantise_groups(weight.T.copy(), size, bits)
     return codes.T, scales.T
 
@@ -182,8 +182,8 @@ def padding_returned(weight, size, bits=8):
 
 @quantise_groups.mistake("joins a group that is not full to the one before")
 def joined(weight, size, bits=8):
-    """The last rows share the scale of the group before them, which is thus larger than `size`. They are a smaller
-    group of their own."""
+    """The last rows share the scale of the group before them, so that group is larger than `size`. Make the last rows a
+    smaller group of their own."""
     n_full = max(len(weight) // size, 1)
     starts = [size * g for g in range(n_full)]
     parts = [stored(group, max(len(group), 1), bits) for group in np.split(weight, starts[1:])]
@@ -192,7 +192,7 @@ def joined(weight, size, bits=8):
 
 @quantise_groups.mistake("returns the scales in float64")
 def scales_in_double(weight, size, bits=8):
-    """The weights are float32, and your scales are float64. A NumPy array of integers, or a float64 array of zeros, in
+    """The weights are float32, but your scales are float64. A NumPy array of integers, or a float64 array of zeros, in
     the computation does that. Keep the dtype of `weight`."""
     codes, scales = reference.quantise_groups(weight, size, bits)
     return codes, scales.astype(np.float64)
@@ -200,7 +200,7 @@ def scales_in_double(weight, size, bits=8):
 
 @quantise_groups.mistake("returns the restored weights")
 def restored(weight, size, bits=8):
-    """You return codes times scales, which are numbers near the weights and need as much memory as they did. Return the
+    """You return codes times scales, which are close to the weights and need as much memory as they do. Return the
     integers, as int8."""
     codes, scales = reference.quantise_groups(weight, size, bits)
     return codes * np.repeat(scales, size, axis=0)[: len(weight)], scales
@@ -208,7 +208,7 @@ def restored(weight, size, bits=8):
 
 @quantise_groups.mistake("returns the codes as floats")
 def codes_as_floats(weight, size, bits=8):
-    """Your codes are whole numbers, but their dtype is not int8, so they need as much memory as the weights, or nearly.
+    """Your codes are whole numbers, but their dtype is not int8, so they need more memory than necessary.
     `.astype(np.int8)` stores each in one byte."""
     codes, scales = reference.quantise_groups(weight, size, bits)
     return codes.astype(weight.dtype), scales

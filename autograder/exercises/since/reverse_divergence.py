@@ -76,9 +76,9 @@ def measured(logits, teacher_logits, counts, **put):
 
 @reverse_divergence.mistake("differentiates the logarithm alone")
 def only_the_log(logits, teacher_logits, counts):
-    """Your gradient is zero, up to rounding. Either you never write to the array that you return, or you take the
-    student's p in front of the logarithm for a constant. The student writes the text, so p is also how often each token
-    comes, and that factor gives the gradient."""
+    """Your gradient is zero, up to rounding. Either you never write to the array that you return, or you treat the
+    student's p in front of the logarithm as a constant. The student writes the text, so p is also how often each token
+    comes, and the gradient comes from this factor."""
     return measured(logits, teacher_logits, counts, grad=lambda p, surplus, divergence: np.zeros_like(p))
 
 
@@ -98,8 +98,8 @@ def without_the_mean(logits, teacher_logits, counts):
 
 @reverse_divergence.mistake("subtracts a plain mean")
 def plain_mean(logits, teacher_logits, counts):
-    """You subtract the plain mean over the vocabulary. What is subtracted is the mean under p, in which each token
-    counts as often as the student writes it."""
+    """You subtract the plain mean over the vocabulary. Subtract the mean under p, in which each token counts as often
+    as the student writes it."""
     return measured(
         *(logits, teacher_logits, counts),
         grad=lambda p, surplus, divergence: p * (surplus - surplus.mean(axis=-1, keepdims=True)),
@@ -108,7 +108,7 @@ def plain_mean(logits, teacher_logits, counts):
 
 @reverse_divergence.mistake("takes the gradient of the other divergence")
 def forward_gradient(logits, teacher_logits, counts):
-    """Your loss is right, and the gradient p - q is that of KL(teacher || student), where the teacher's texts are read.
+    """Your loss is right, but the gradient p - q is that of KL(teacher || student), for texts that the teacher writes.
     Here the student writes, and the gradient has another form."""
     q = softmax(teacher_logits)
     return measured(logits, teacher_logits, counts, grad=lambda p, surplus, divergence: p - q)
@@ -129,7 +129,7 @@ def forward_divergence(logits, teacher_logits, counts):
 
 @reverse_divergence.mistake("has the wrong sign")
 def wrong_sign(logits, teacher_logits, counts):
-    """The loss is negative: log q - log p is how much *less* likely the student finds a token. A divergence is never
+    """The loss is negative: log q - log p says how much *less* likely a token is for the student. A divergence is never
     negative, and a step against your gradient would lead away from the teacher."""
     loss, grad = reference.reverse_divergence(logits, teacher_logits, counts)
     return -loss, -grad
@@ -137,30 +137,30 @@ def wrong_sign(logits, teacher_logits, counts):
 
 @reverse_divergence.mistake("has the wrong sign in the gradient")
 def wrong_sign_of_gradient(logits, teacher_logits, counts):
-    """The loss is right, and the gradient points downhill. A token has a positive gradient if its surplus,
-    log p - log q, is above the mean."""
+    """The loss is right, but the gradient points downhill. A token has a positive gradient if its surplus, log p - log
+    q, is above the mean."""
     loss, grad = reference.reverse_divergence(logits, teacher_logits, counts)
     return loss, -grad
 
 
 @reverse_divergence.mistake("divides by all positions")
 def all_positions(logits, teacher_logits, counts):
-    """You add up the positions that count, and divide by the number of all. A text with a long question then has a
-    smaller loss. Divide by the number of those that count."""
+    """You add up the positions that count, but divide by the number of all positions. A text with a long question then
+    has a smaller loss. Divide by the number of those that count."""
     return measured(logits, teacher_logits, counts, n=lambda counts: counts.size)
 
 
 @reverse_divergence.mistake("ignores counts")
 def all_count(logits, teacher_logits, counts):
-    """The question and padding count like the answer. The student has not written them. Leave them out of sum and
-    number, and give them a gradient of zero."""
+    """The question and padding count like the answer. The student has not written them. Leave them out of the sum and
+    of the number of positions, and give them a gradient of zero."""
     return reference.reverse_divergence(logits, teacher_logits, np.ones_like(counts))
 
 
 @reverse_divergence.mistake("leaves positions that do not count in the gradient")
 def gradient_everywhere(logits, teacher_logits, counts):
-    """The loss is right, but positions that do not count have a gradient. What is not in the loss has the gradient
-    zero."""
+    """The loss is right, but positions that do not count have a gradient. A position that is not in the loss has a
+    gradient of zero."""
     return measured(logits, teacher_logits, counts, keep=np.ones_like)
 
 
@@ -172,7 +172,7 @@ def summed(logits, teacher_logits, counts):
 
 @reverse_divergence.mistake("forgets to divide the gradient")
 def gradient_summed(logits, teacher_logits, counts):
-    """The loss is a mean over the positions that count, and your gradient is that of their sum. Divide the gradient by
+    """The loss is a mean over the positions that count, but your gradient is that of their sum. Divide the gradient by
     the same number."""
     loss, _ = reference.reverse_divergence(logits, teacher_logits, counts)
     return measured(logits, teacher_logits, counts, n=lambda counts: 1, loss=loss)

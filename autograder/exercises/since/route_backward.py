@@ -71,22 +71,22 @@ def all_experts(grad_gates, grad_loss, cache):
 
 @route_backward.mistake("treats the gates as constants")
 def gates_constant(grad_gates, grad_loss, cache):
-    """Nothing comes back through the gates. The choice is a constant, but how much each chosen expert counts is a
-    softmax, which has a gradient."""
+    """Nothing comes back through the gates. The choice is a constant, but a softmax decides how much each chosen expert
+    counts, and it has a gradient."""
     return walked(grad_gates, grad_loss, cache, gates=np.zeros_like(grad_gates))
 
 
 @route_backward.mistake("leaves out the weighted mean of the gates")
 def without_the_mean(grad_gates, grad_loss, cache):
-    """Through the gates, you multiply gates and gradient, and subtract nothing. A word's gates add up to one, so its
-    scores compete: subtract the weighted mean of the word's gradient first."""
+    """On the path through the gates, you multiply gates and gradient, but subtract nothing. A word's gates add up to
+    one, so its scores compete: subtract the weighted mean of the word's gradient first."""
     return walked(grad_gates, grad_loss, cache, gates=cache[0] * grad_gates)
 
 
 @route_backward.mistake("subtracts a plain mean")
 def plain_mean(grad_gates, grad_loss, cache):
-    """Through the gates, you subtract the plain mean of a word's gradient. Each chosen expert counts in this mean as
-    much as its gate, and the others count nothing."""
+    """On the path through the gates, you subtract the plain mean of a word's gradient. Subtract the mean in which each
+    chosen expert counts by its gate, and the others do not count."""
     return walked(grad_gates, grad_loss, cache, gates=cache[0] * (grad_gates - grad_gates.mean(axis=-1, keepdims=True)))
 
 
@@ -106,8 +106,8 @@ def stops_at_probabilities(grad_gates, grad_loss, cache):
 
 @route_backward.mistake("leaves out the weighted mean in the loss")
 def loss_without_the_mean(grad_gates, grad_loss, cache):
-    """Through the balancing loss, all scores get a gradient of the same sign. The probabilities of a word add up to
-    one, so what one expert loses the others gain: subtract the weighted mean of the shares."""
+    """On the path through the balancing loss, all scores get a gradient of the same sign. The probabilities of a word
+    add up to one, so the others gain what one expert loses: subtract the weighted mean of the shares."""
     return walked(grad_gates, grad_loss, cache, balance=lambda probabilities, grad: probabilities * grad)
 
 
@@ -119,21 +119,21 @@ def without_the_number_of_words(grad_gates, grad_loss, cache):
 
 @route_backward.mistake("forgets the number of experts")
 def without_the_number_of_experts(grad_gates, grad_loss, cache):
-    """The part of the loss is n_experts times too small. The loss contains this factor, so that even shares give the
-    weight alone."""
+    """The part of the loss is n_experts times too small. The loss contains this factor, so that even shares give a loss
+    of `weight`."""
     return walked(*(grad_gates, grad_loss, cache), probabilities=lambda grad: grad / cache[0].dtype.type(len(cache[2])))
 
 
 @route_backward.mistake("forgets the weight of the loss")
 def without_the_weight(grad_gates, grad_loss, cache):
-    """The balancing loss is multiplied by `weight`, and your gradient is not."""
+    """The balancing loss is multiplied by `weight`, but your gradient is not."""
     return walked(grad_gates, grad_loss, (*cache[:3], 1.0))
 
 
 @route_backward.mistake("takes grad_loss to be 1")
 def loss_of_one(grad_gates, grad_loss, cache):
-    """You add the gradient of the balancing loss as if it were the last thing that is computed. What arrives there is
-    `grad_loss`, which may be 0: multiply by it."""
+    """You add the gradient of the balancing loss as if it were the last thing that is computed. `grad_loss` arrives
+    there, and may be 0: multiply by it."""
     return walked(grad_gates, 1.0, cache)
 
 
@@ -155,7 +155,7 @@ def mean_probabilities(grad_gates, grad_loss, cache):
 @route_backward.mistake("goes back through the shares")
 def through_shares(grad_gates, grad_loss, cache):
     """You give the shares a gradient as well, as if they were the mean of the gates. They count choices, and a small
-    step of the scores changes no choice. They are constants."""
+    change of the scores changes no choice. They are constants."""
     gates, probabilities, shares, weight = cache
     of_shares = probabilities.mean(axis=0) * gates.dtype.type(grad_loss * weight * len(shares) / len(gates))
     return walked(grad_gates, grad_loss, cache, gates=softmax_slope(gates, grad_gates + of_shares))

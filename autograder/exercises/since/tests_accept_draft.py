@@ -192,7 +192,7 @@ def accepts_everything(function):
 @tests_accept_draft.mistake("rejects every function")
 def rejects_everything(function):
     """Your test rejects right functions and wrong ones alike. Count how often each first token comes, with each draft
-    as often as the small model draws it, and compare your expectation with what `accept_draft` gives."""
+    as often as the small model draws it, and compare your expected values with what `accept_draft` gives."""
     small, large, n_chances = ONE_GUESS
     found = texts(function, small, large, n_chances)
     return found is not None and right_texts(found, small, large[::-1])
@@ -200,7 +200,7 @@ def rejects_everything(function):
 
 @tests_accept_draft.mistake("says True of wrong functions and False of right ones")
 def answer_inverted(function):
-    """The answers are the wrong way round. True accepts a function."""
+    """Your answers are the wrong way round. True accepts a function."""
     return not reference.tests_accept_draft(function)
 
 
@@ -220,7 +220,7 @@ def expects_own_numbers(function):
 
 @tests_accept_draft.mistake("tries drafts of one token")
 def one_guess(function):
-    """Your test accepts a function that keeps the guesses behind a refused one, because in a draft of one token there
+    """Your test accepts a function that keeps the guesses after a refused one, because in a draft of one token there
     are none. Try drafts of two tokens, too."""
     return tested(function, [ONE_GUESS])
 
@@ -241,7 +241,7 @@ def same_models(function):
 
 @tests_accept_draft.mistake("has the same probabilities in every row")
 def same_rows(function):
-    """Your test accepts functions that read a wrong row of probabilities. Give each row other probabilities."""
+    """Your test accepts functions that read a wrong row of probabilities. Give each row different probabilities."""
     situations = (ONE_GUESS, TWO_GUESSES)
     return tested(function, [(small, large[[0] * len(large)], n_chances, 16) for small, large, n_chances in situations])
 
@@ -249,7 +249,7 @@ def same_rows(function):
 @tests_accept_draft.mistake("lets only one token be missing")
 def one_missing(function):
     """Your test accepts functions that draw the replacement wrongly. If the large model gives only one token more than
-    the small one, as it must with two tokens, the replacement is no draw. Let two tokens be missing, by different
+    the small one, as it must with two tokens, the replacement is not random. Let two tokens be missing, by different
     amounts."""
     small, large, n_chances = ONE_GUESS
     one_more = np.array([[4, 4, 8], *16 * large[1:]]) / 16
@@ -259,7 +259,8 @@ def one_missing(function):
 @tests_accept_draft.mistake("allows for an eighth")
 def too_loose(function):
     """Your test accepts functions that accept guesses a little too often. Over chances and places that are spread
-    evenly, a mean is exact if the probabilities fit to their number. Then you need to allow for rounding only."""
+    evenly, a mean is exact if the probabilities are multiples of one over their number. Then you need to allow for
+    rounding only."""
     return tested(function, atol=0.13)
 
 
@@ -271,7 +272,7 @@ def caller_unwatched(function):
 
 @tests_accept_draft.mistake("looks whether the draft changes, and at no other array")
 def draft_watched(function):
-    """Your test finds a function that writes into the draft. It accepts one that writes into the probabilities or the
+    """Your test finds a function that writes into the draft, but accepts one that writes into the probabilities or the
     chances. Compare all four arrays."""
     return tested(function, watched=(0,))
 
@@ -279,7 +280,7 @@ def draft_watched(function):
 @tests_accept_draft.mistake("does not ask whether guesses are used")
 def distribution_alone(function):
     """Your test accepts a function that throws the draft away and draws one token from the large model. Its token has
-    the right distribution, but the draft was for nothing. Look how often a second token comes: as often as a guess is
+    the right distribution, but the draft was for nothing. Check how often a second token comes: as often as a guess is
     accepted."""
     for small, large, n_chances in (ONE_GUESS, TWO_GUESSES):
         found = texts(function, small, large, n_chances)
