@@ -18,7 +18,7 @@ def softmax(scores):
         weights: (..., n), the softmax of each row, in the same dtype.
 
     Source: Vaswani et al. 2017, equation 1. Each row's largest score is
-    taken off first: that changes no weight, and exp cannot overflow.
+    subtracted first: that changes no weight, and exp cannot overflow.
     """
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)

@@ -1,6 +1,7 @@
 """Chapter 7, cross-attention: the decoder asks, the encoder's output answers.
 
-The encoder's output is called the memory, (..., T_memory, d_model). It need not be as long as what asks.
+The encoder's output is called the memory, (..., T_memory, d_model). It need not be as long as the decoder's
+sequence.
 """
 
 from typing import Any, NamedTuple
@@ -74,7 +75,7 @@ def copies_source(n_words, backwards):
     has a one for what the decoder wrote last, at first the mark. A row of
     the memory (T_memory, 2 * n) has a one for the word at its place, and
     in the second half a one for the word before it. The mark follows the
-    last word, and counts as the word before the first one. No word stands
+    last word, and counts as the word before the first one. No word occurs
     twice in a sentence.
 
     Each position gives at least 99% of its weight to one place of the

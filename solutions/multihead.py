@@ -69,10 +69,10 @@ def multi_head_attention(query, key, value, params, n_heads, mask=None):
     """Project, split into heads, attend, merge, project.
 
     Args:
-        query: (..., T_query, d_query), what asks.
-        key: (..., T_key, d_key_in), what is asked.
-        value: (..., T_key, d_value_in), what is answered. In self-attention
-            all three are the same array.
+        query: (..., T_query, d_query), input of the queries.
+        key: (..., T_key, d_key_in), input of the keys.
+        value: (..., T_key, d_value_in), input of the values. In
+            self-attention all three are the same array.
         params: dict of
             w_query (d_query, n_heads * d_key),
             w_key (d_key_in, n_heads * d_key),
@@ -189,7 +189,7 @@ def two_heads(n_words, length):
 
     In head 0, each position but the first gives at least 99% of its weight
     to the position before it; in head 1, every position to position 0. The
-    output of a head is largest at the word that stands there.
+    output of a head is largest at the word of that position.
 
     Args:
         n_words: int, how many different words there are.
