@@ -125,7 +125,7 @@ def positions_first(n_words, length):
 
 @copies_predecessor.mistake("returns the matrices transposed")
 def transposed(n_words, length):
-    """Your matrices have a column for each feature of x. A vector is a row in this book and the matrix stands on its
+    """Your matrices have a column for each feature of x. A vector is a row in this book and the matrix is on its
     right, `x @ w`, so each feature of x needs a row."""
     return tuple(w.T for w in weights(n_words, length))
 

@@ -80,7 +80,7 @@ def padding_counts(logits, targets, smoothing=0.0, pad=0):
     return loss_rows(logits, targets, smoothing).mean(), None
 
 
-@smoothed_cross_entropy.mistake("counts padding that stands before a word")
+@smoothed_cross_entropy.mistake("counts padding before a word")
 def only_trailing_padding(logits, targets, smoothing=0.0, pad=0):
     """You leave out the padding after a sentence's last word, but count the padding before it. `pad` may occur
     anywhere: compare each target with it, `targets != pad`."""
