@@ -78,6 +78,7 @@ class Worker:
             self._send({"id": request["id"], **reply}, answer)
 
     def _do(self, request: dict[str, Any], arrays: list[np.ndarray]) -> Reply:
+        refusing.forget_placeholders()
         if request["do"] == "cell":
             return self._execute(request["cell"], request["source"])
         for name, in_pytorch in request["stand_ins"].items():

@@ -1,17 +1,23 @@
 """Replace modules that a chapter does not import with placeholders: student code may import them, but not use them.
 
-So a forgotten import that nothing needs costs nothing, and code that uses such a module earns nothing. The files of
-these modules are not in the sandbox either: code that gets round this finder finds no module at all.
+So a forgotten import that nothing needs costs nothing, and code that uses such a module earns nothing. An import whose
+failure the code catches fails, so that the code goes on without the module. The files of these modules are not in the
+sandbox either: code that gets round this finder finds no module at all.
 """
 
+import ast
 import importlib.machinery
+import linecache
 import os
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NoReturn
 
 from check import allowed_imports
+
+_CATCHING = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 
 
 class RefusingFinder:
@@ -31,16 +37,18 @@ class RefusingFinder:
         """Return the spec of a placeholder if a student's cell imports a module that is not allowed.
 
         Defer to Python's finders (None) for our own modules, and for what packages import themselves. The setup cell
-        gets ModuleNotFoundError, as if the module were not installed.
+        gets ModuleNotFoundError, as if the module were not installed, and so does an import whose failure is caught.
         """
         top = name.partition(".")[0]
         if allowed_imports.is_ours(top) or top in self._distributions or self._is_in_bundle(top):
             return None
-        cell = _importing_cell()
+        cell, line = _place_of_import()
         if cell == "<cell setup>":
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         if not cell:
             return None
+        if _is_caught("".join(linecache.getlines(cell)), line):
+            raise ModuleNotFoundError(allowed_imports.refusal(name), name=name)
         return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
@@ -92,10 +100,53 @@ class _PlaceholderModule(types.ModuleType):
         return _Placeholder(self._why)
 
 
-def _importing_cell() -> str:
-    """Return the file name of the cell whose code imports a module; "" if a package imports it."""
+def forget_placeholders() -> None:
+    """Remove the placeholders from the modules that Python has imported, so that the next import looks at its place."""
+    for name, module in list(sys.modules.items()):
+        if type(module) is _PlaceholderModule:
+            del sys.modules[name]
+
+
+def _place_of_import() -> tuple[str, int]:
+    """Return the file name and the line of the code in a cell that imports a module; "" if it is not in a cell.
+
+    A package imports for itself, and `importlib.util` only asks whether there is such a module.
+    """
     frame: types.FrameType | None = sys._getframe(2)
-    while frame and ("importlib" in frame.f_code.co_filename or frame.f_code.co_filename == __file__):
+    while frame and _is_part_of_importing(frame.f_code.co_filename):
         frame = frame.f_back
-    name = frame.f_code.co_filename if frame else ""
-    return name if name.startswith("<cell ") else ""
+    if frame and frame.f_code.co_filename.startswith("<cell "):
+        return frame.f_code.co_filename, frame.f_lineno
+    return "", 0
+
+
+def _is_part_of_importing(file: str) -> bool:
+    return file == __file__ or ("importlib" in file and "importlib.util" not in file)
+
+
+@lru_cache(maxsize=64)  # a function may import in each of its calls
+def _is_caught(source: str, line: int) -> bool:
+    """Return whether a line is in a `try` that catches a failing import, in the same function."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except SyntaxError:  # code that the cell made while it ran
+        return False
+    caught = False
+    for node in nodes:  # the outer ones first
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _holds(node.body, line):
+            caught = False  # the function may run after the `try` around it
+        elif isinstance(node, ast.Try | ast.TryStar) and _holds(node.body, line):
+            caught = caught or any(map(_catches, node.handlers))
+    return caught
+
+
+def _holds(body: Sequence[ast.stmt], line: int) -> bool:
+    return body[0].lineno <= line <= (body[-1].end_lineno or 0)
+
+
+def _catches(handler: ast.ExceptHandler) -> bool:
+    """Return whether a handler catches ImportError, as far as its source says so."""
+    names = (
+        {node.id for node in ast.walk(handler.type) if isinstance(node, ast.Name)} if handler.type else set(_CATCHING)
+    )
+    return not names.isdisjoint(_CATCHING)

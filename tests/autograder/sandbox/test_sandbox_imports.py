@@ -19,7 +19,7 @@ def imported(bundle):
     """imported(source, **options) -> the outcome of `f(x)`, and None or the exception of the cell that defines it."""
 
     def imported(source, **options):
-        cells = [Cell("setup", SETUP), Cell("good", GOOD), Cell("mine", source)]
+        cells = [Cell("setup", SETUP), Cell("good", f"import refused_too\n{GOOD}"), Cell("mine", source)]
         result = run(cells, [Call("f", {"x": X})], bundle=bundle, limits=PATIENT, **options)
         return result.outcomes[0], result.cells["mine"]
 
@@ -64,6 +64,57 @@ def test_an_unused_import_costs_nothing(imported, kind):
 def test_a_class_cannot_derive_from_a_class_of_a_refused_module(imported):
     outcome, cell = imported("import tabulate\nclass C(tabulate.Base):\n    pass\ndef f(x):\n    return 1")
     assert (cell.type, cell.message) == ("ImportError", REFUSED) and outcome.raised.type == "NameError"
+
+
+MISSING = "except ImportError:\n    tabulate = None\n"
+OPTIONAL = {
+    "import error": f"try:\n    import tabulate\n{MISSING}",
+    "module not found": "try:\n    import tabulate\nexcept ModuleNotFoundError:\n    tabulate = None",
+    "one of several": "try:\n    import tabulate\nexcept (ImportError, OSError):\n    tabulate = None",
+    "any exception": "try:\n    import tabulate\nexcept Exception as error:\n    tabulate = None",
+    "anything": "try:\n    import tabulate\nexcept:\n    tabulate = None",
+    "a name from it": f"try:\n    from tabulate import (\n        tabulate\n    )\n{MISSING}",
+    "a part of it": f"try:\n    import tabulate.version as tabulate\n{MISSING}",
+    "in a condition": f"try:\n    if True:\n        import tabulate\n{MISSING}",
+    "with importlib": f"import importlib\ntry:\n    tabulate = importlib.import_module('tabulate')\n{MISSING}",
+    "in a handler": f"try:\n    try:\n        1 / 0\n    except ArithmeticError:\n        import tabulate\n{MISSING}",
+    "inside a function": (
+        "def load():\n    try:\n        import tabulate\n        return tabulate\n    except ImportError:\n"
+        "        return None\ntabulate = load()"
+    ),
+    "after an import in another cell": "try:\n    import refused_too\nexcept ImportError:\n    tabulate = None",
+    "after asking": "import importlib.util\nif importlib.util.find_spec('refused_too') is None:\n    tabulate = None",
+}
+
+
+@KINDS
+@pytest.mark.parametrize("source", OPTIONAL.values(), ids=OPTIONAL)
+def test_an_import_that_may_fail_does(imported, source, kind):
+    outcome, cell = imported(f"{source}\ndef f(x):\n    return tabulate is None", kind=kind)
+    assert (outcome.value, cell) == (True, None)
+
+
+MANDATORY = {
+    "for other exceptions": "try:\n    import tabulate\nexcept ValueError:\n    pass",
+    "without a handler": "try:\n    import tabulate\nfinally:\n    pass",
+    "in the handler": "try:\n    1 / 0\nexcept Exception:\n    import tabulate",
+    "after the try": "try:\n    pass\nexcept ImportError:\n    pass\nelse:\n    import tabulate",
+    "in a function that the try defines": (
+        "try:\n    def load():\n        import tabulate\nexcept ImportError:\n    pass\nload()"
+    ),
+}
+
+
+@pytest.mark.parametrize("source", MANDATORY.values(), ids=MANDATORY)
+def test_an_import_whose_failure_nothing_catches_succeeds(imported, source):
+    outcome, cell = imported(f"{source}\ndef f(x):\n    return 1")
+    assert (outcome.value, cell) == (1, None)
+
+
+def test_an_optional_import_fails_with_the_reason(imported):
+    source = "def f(x):\n    try:\n        import tabulate\n    except ImportError as error:\n        raise error"
+    raised = imported(source)[0].raised
+    assert (raised.type, raised.message) == ("ModuleNotFoundError", REFUSED)
 
 
 @KINDS
