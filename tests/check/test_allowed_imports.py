@@ -67,6 +67,7 @@ HARMLESS = {
     "a class of one's own": "class Rows(list):\n    pass\ndef f(x):\n    return Rows(x)",
     "what is not defined": "def f(x):\n    return nowhere(x)",
     "drawing": "import matplotlib.pyplot as plt\ndef f(x):\n    plt.plot(x)",
+    "showing": "def f(x):\n    from IPython.display import display\n    display(x)",
 }
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from check import calling, tested, values, words
 
-from . import confine, frames, refusing, stand_ins
+from . import confine, frames, refusing, silent_ipython, stand_ins
 
 # A message and the arrays that go with it.
 Reply = tuple[dict[str, Any], Iterable[np.ndarray]]
@@ -47,7 +47,8 @@ def prepare(settings: dict[str, Any]) -> "Worker":
     """Make this process, which is confined, ready for student code, and return its worker."""
     _silence()
     sys.path.insert(0, settings["bundle"])
-    sys.meta_path.insert(0, refusing.RefusingFinder(settings["distributions"], settings["bundle"]))
+    refusing_finder = refusing.RefusingFinder(settings["distributions"], settings["bundle"])
+    sys.meta_path[:0] = [silent_ipython.SilentFinder(), refusing_finder]
     sys.argv = [""]
     signal.signal(signal.SIGPROF, _time_up)
     return Worker(settings)
@@ -184,9 +185,9 @@ def _failure(raised: calling.Raised) -> dict[str, Any]:
 
 
 def _notebook(why_no_input: str) -> types.ModuleType:
-    """Return the namespace of the notebook; in it `display` shows nothing, and `input` raises."""
+    """Return the namespace of the notebook; in it `display` and the shell do nothing, and `input` raises."""
     module = types.ModuleType("__main__")
-    module.__dict__["display"] = lambda *values, **options: None
+    module.__dict__.update(display=silent_ipython.SILENT, get_ipython=silent_ipython.SILENT)
     builtins.input = _raising(why_no_input)
     sys.modules["__main__"] = module
     return module

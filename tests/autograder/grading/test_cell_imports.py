@@ -93,9 +93,11 @@ import itertools, math
 import numpy as np
 from check import check
 import matplotlib.pyplot as plt
+from IPython.display import display
 
 def softmax(scores):
     exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    display(exps)
     return exps / exps.sum(axis=-1, keepdims=True)
 """
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from autograder.sandbox import CHAPTER_DISTRIBUTIONS, Call, Cell, interpreter, run
+from check import values
 from tests.autograder.sandbox.conftest import GOOD, X
 from tests.patience import PATIENT
 
@@ -115,6 +116,43 @@ def test_an_optional_import_fails_with_the_reason(imported):
     source = "def f(x):\n    try:\n        import tabulate\n    except ImportError as error:\n        raise error"
     raised = imported(source)[0].raised
     assert (raised.type, raised.message) == ("ModuleNotFoundError", REFUSED)
+
+
+SHOWN = {
+    "display": "from IPython.display import HTML, Math, display\ndisplay(HTML('x'), Math(r'\\sum'))",
+    "an older display": "from IPython.core.display import display, HTML\ndisplay(HTML('<style>...</style>'))",
+    "a module": "import IPython\nIPython.display.display(IPython.display.Markdown('**x**'))",
+    "a module by another name": "import IPython.display as ipd\nipd.Audio(np.zeros(9), rate=9)\nipd.display(3)",
+    "all of it": "from IPython.display import *\nclear_output(wait=True)",
+    "a handle": "handle = display('epoch 1', display_id=True)\nhandle.update('epoch 2')",
+    "the shell": "get_ipython().run_line_magic('matplotlib', 'inline')\nget_ipython().system('pip list')",
+    "the shell, imported": "from IPython import get_ipython\nif get_ipython():\n    get_ipython().magic('time')",
+    "a setting": (
+        "from IPython.core.interactiveshell import InteractiveShell\nInteractiveShell.ast_node_interactivity = 'all'"
+    ),
+    "a block": "from IPython.utils.capture import capture_output\nwith capture_output() as out:\n    print(1)",
+    "lines of a command": "files = [name for name in get_ipython().getoutput('ls')]",
+    "a class of one's own": "from IPython.display import HTML\nclass Box(HTML):\n    pass\nBox()",
+    "a type": "from IPython.display import HTML\nassert not isinstance(3, HTML)",
+    "a figure": (
+        "import IPython\nimport matplotlib.pyplot as plt\nprint(IPython.__version__)\n"
+        "plt.ion()\nplt.plot([1])\nplt.show()\nplt.ioff()\nplt.close()\ndisplay(plt.gcf())"
+    ),
+    "in a try": "try:\n    from IPython.display import Image\nexcept ImportError:\n    1 / 0",
+}
+
+
+@KINDS
+@pytest.mark.parametrize("source", SHOWN.values(), ids=SHOWN)
+def test_what_only_shows_something_does_nothing(imported, source, kind):
+    function = "\n".join(f"    {line}" for line in source.split("\n") if "import *" not in line)
+    outcome, cell = imported(f"{source}\ndef f(x):\n{function}\n    return 1", kind=kind)
+    assert (outcome.value, cell) == (1, None)
+
+
+def test_a_value_of_ipython_is_no_answer(imported):
+    outcome, _ = imported("from IPython.display import HTML\ndef f(x):\n    return HTML('x')")
+    assert outcome.value == values.Foreign("inside.silent_ipython._Silent")
 
 
 @KINDS
