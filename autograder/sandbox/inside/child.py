@@ -10,7 +10,6 @@ During a call it may send questions back: the values of exercises that the grade
 import builtins
 import functools
 import json
-import linecache
 import os
 import signal
 import sys
@@ -24,7 +23,7 @@ import numpy as np
 
 from check import calling, tested, values, words
 
-from . import confine, frames, refusing, silent_ipython, stand_ins
+from . import cells, confine, frames, refusing, silent_ipython, stand_ins
 
 # A message and the arrays that go with it.
 Reply = tuple[dict[str, Any], Iterable[np.ndarray]]
@@ -81,7 +80,8 @@ class Worker:
     def _do(self, request: dict[str, Any], arrays: list[np.ndarray]) -> Reply:
         refusing.forget_placeholders()
         if request["do"] == "cell":
-            return self._execute(request["cell"], request["source"])
+            cells.run_cell(request["cell"], request["source"], self.module.__dict__)
+            return _reply(), ()
         for name, in_pytorch in request["stand_ins"].items():
             make = stand_ins.stand_in_module if in_pytorch else stand_ins.stand_in
             self.module.__dict__[name] = make(name, self._ask)
@@ -98,13 +98,6 @@ class Worker:
         if exercise is None:
             return stand_ins.SubmittedFunction(self._ask)
         return stand_ins.given_function(name, stand_ins.remembering(self._exchange))
-
-    def _execute(self, cell: str, source: str) -> Reply:
-        name = f"<cell {cell}>"
-        # Without a modification time, linecache keeps the lines and does not look for a file.
-        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-        exec(compile(source, name, "exec", dont_inherit=True), self.module.__dict__)
-        return _reply(), ()
 
     def _call(self, name: str, inputs: dict[str, Any]) -> Reply:
         if name not in self.module.__dict__:

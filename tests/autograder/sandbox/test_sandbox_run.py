@@ -77,6 +77,48 @@ def test_a_cell_that_is_not_python_stops_no_other(submit):
         assert isinstance(result.cells["mine"], Raised) and result.outcomes[0].value is not None
 
 
+AWAITING = {
+    "a coroutine": "async def three():\n    return 3\nresult = await three()",
+    "a pause": "import asyncio\nawait asyncio.sleep(0)\nawait asyncio.sleep(0.02)\nresult = 3",
+    "several coroutines": (
+        "import asyncio\nasync def slept(seconds):\n    await asyncio.sleep(seconds)\n    return seconds\n"
+        "result = 3 if await asyncio.gather(slept(0.02), slept(0.01)) == [0.02, 0.01] else None"
+    ),
+    "a thread": "import asyncio\nresult = await asyncio.to_thread(lambda: 3)",
+    "an iterator": (
+        "async def numbers():\n    yield 1\n    yield 2\nresult = 0\n"
+        "async for number in numbers():\n    result += number"
+    ),
+}
+
+
+@KINDS
+@pytest.mark.parametrize("source", AWAITING.values(), ids=AWAITING)
+def test_a_cell_may_await(submit, source, kind):
+    result = submit(f"{source}\ndef f():\n    return result", "f", kind=kind)
+    assert (result.cells["mine"], result.outcomes[0].value) == (None, 3)
+
+
+def test_a_cell_may_await_the_task_of_another(bundle):
+    started = (
+        "import asyncio\nasync def three():\n    return 3\ntask = asyncio.create_task(three())\nawait asyncio.sleep(0)"
+    )
+    cells = [Cell("1", started), Cell("2", "result = await task\ndef f():\n    return result")]
+    assert run(cells, [Call("f", {})], bundle=bundle, limits=PATIENT).outcomes[0].value == 3
+
+
+def test_an_exception_in_a_cell_that_awaits_names_its_line(submit):
+    source = "import asyncio\nasync def fails():\n    return 1 / 0\nawait asyncio.gather(fails())"
+    raised = submit(source, "good").cells["mine"]
+    assert raised == Raised("ZeroDivisionError", "division by zero", "line 3: return 1 / 0")
+
+
+def test_a_cell_that_awaits_without_end_is_stopped(submit):
+    result = submit("import asyncio\nwhile True:\n    await asyncio.sleep(0)", "good", limits=SHORT)
+    assert result.cells["mine"] == "used more than 3 seconds of processor time"
+    assert result.outcomes[0].value is not None
+
+
 def test_a_missing_function_is_named(ask):
     outcome = ask("", "softmax")
     assert outcome.raised == Raised("NameError", "softmax is not defined: was its cell deleted or did it fail?")
