@@ -5,6 +5,7 @@ The other lines keep their numbers. Nothing here runs or compiles the source.
 
 import re
 import tokenize
+from collections.abc import Sequence
 
 from autograder.grading.tokens import tokens
 
@@ -21,12 +22,22 @@ def without_magics(source: str) -> tuple[str, tuple[str, ...]]:
         return "\n".join(f"# {line}" for line in lines), (first.strip(),)
     candidates = [i for i, line in enumerate(lines) if COMMAND.match(line)]
     continued = _continuation_lines(source) if candidates else ()
-    commands = [i for i in candidates if i + 1 not in continued]
-    for i in commands:
+    commands = []
+    for i in candidates:
+        if i + 1 in continued:
+            continue
+        end = _end(lines, i)
+        commands.append(" ".join(line.removesuffix("\\").strip() for line in lines[i:end]))
         indent = len(lines[i]) - len(lines[i].lstrip())
         # An indented command may be the only statement of its block, so `pass` takes its place.
         lines[i] = lines[i][:indent] + ("pass  # " if indent else "# ") + lines[i].lstrip()
-    return "\n".join(lines), tuple(lines[i].partition("# ")[2].strip() for i in commands)
+        lines[i + 1 : end] = [f"# {line}" for line in lines[i + 1 : end]]
+    return "\n".join(lines), tuple(commands)
+
+
+def _end(lines: Sequence[str], start: int) -> int:
+    """Return the index after the last line of a command, which goes on after a backslash."""
+    return next((i + 1 for i in range(start, len(lines)) if not lines[i].endswith("\\")), len(lines))
 
 
 def _continuation_lines(source: str) -> set[int]:

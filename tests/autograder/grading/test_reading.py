@@ -94,6 +94,10 @@ def test_deeply_nested_json_is_not_a_notebook(notebook):
     ("%%time\nx = 1", "# %%time\nx = 1"),
     ("if x:\n    %time f()\ny = 2", "if x:\n    pass  # %time f()\ny = 2"),
     ("t = %timeit -o f()", "# t = %timeit -o f()"),
+    ("!pip install a \\\n    b \\\n\nx = 1", "# !pip install a \\\n#     b \\\n# \nx = 1"),
+    ("if x:\n    !pip install \\\n    !a\ny = 2", "if x:\n    pass  # !pip install \\\n#     !a\ny = 2"),
+    ("files = !ls \\\n  -a", "# files = !ls \\\n#   -a"),
+    ("x = 1\n!ls \\", "x = 1\n# !ls \\"),
     ("x = (a\n     %b)", "x = (a\n     %b)"),
     ("x = a \\\n  %b", "x = a \\\n  %b"),
     ('text = """\n%d\n!\n"""', 'text = """\n%d\n!\n"""'),
@@ -102,6 +106,10 @@ def test_deeply_nested_json_is_not_a_notebook(notebook):
 ])  # fmt: skip
 def test_notebook_commands_become_comments_and_python_stays(source, cleaned):
     assert without_magics(source)[0] == cleaned
+
+
+def test_a_command_is_named_with_the_lines_that_continue_it():
+    assert without_magics("!pip install a \\\n    b\n%time f()")[1] == ("!pip install a b", "%time f()")
 
 
 # ------------------------------------------------------------------------------------------- large files
