@@ -160,14 +160,12 @@ class NoTests(ast.NodeTransformer):
 """
         + ZEROS
         + "get_ipython().ast_transformers.append(NoTests())\n",
-        "NameError",
         stock=True,
     ),
     Attack(
         "rewrites every cell's text before it runs",
         ZEROS + "get_ipython().input_transformers_post.append("
         "lambda lines: [line for line in lines if 'assert' not in line])\n",
-        "NameError",
         stock=True,
     ),
     Attack(
@@ -186,7 +184,6 @@ async def nothing(source, *args, **kwargs):
 shell.run_cell_async = nothing
 shell.showtraceback = shell._showtraceback = lambda *args, **kwargs: None
 """,
-        "NameError",
         stock=True,
     ),
     Attack(
