@@ -1,19 +1,57 @@
 """Run a cell of a notebook, as IPython would."""
 
 import ast
+import builtins
+import contextlib
 import linecache
 import time
+import traceback
 import types
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+_DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+
 
 def run_cell(cell: str, source: str, namespace: dict[str, Any]) -> None:
-    """Run a cell, which may await, in the notebook's namespace. Raises what the cell raises."""
+    """Run a cell, which may await, in the notebook's namespace. Raises what the cell raises.
+
+    If it raises, its remaining functions, classes and imports are still run, for it may not raise where the student
+    wrote it: a package may be missing only here.
+    """
     name = f"<cell {cell}>"
     # Without a modification time, linecache keeps the lines and does not look for a file.
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    _run(compile(source, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True), namespace)
+    code = compile(source, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    try:
+        _run(code, namespace)
+    except Exception as error:
+        line = next((line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code is code), None)
+        if line is not None:
+            _define_missing(_definitions(source, line), name, namespace)
+        raise
+
+
+def _definitions(source: str, line: int) -> list[ast.stmt]:
+    """Return the functions, classes and imports of a cell, outside of other statements, that begin after a line."""
+    statements = [node for node in ast.parse(source).body if isinstance(node, _DEFINING)]
+    return [node for node in statements if _first_line(node) > line]
+
+
+def _first_line(node: ast.stmt) -> int:
+    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
+
+
+def _define_missing(statements: Iterable[ast.stmt], name: str, namespace: dict[str, Any]) -> None:
+    """Run statements, each alone. Names that are known already keep their values, on which other cells may depend."""
+    before = dict(namespace)
+    for statement in statements:
+        with contextlib.suppress(Exception):
+            exec(compile(ast.Module([statement], []), name, "exec", dont_inherit=True), namespace)
+    for builtin in namespace.keys() & vars(builtins).keys():
+        del namespace[builtin]
+    namespace.update(before)
 
 
 def _run(code: types.CodeType, namespace: dict[str, Any]) -> None:

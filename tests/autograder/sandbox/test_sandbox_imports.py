@@ -63,8 +63,13 @@ def test_an_unused_import_costs_nothing(imported, kind):
 
 
 def test_a_class_cannot_derive_from_a_class_of_a_refused_module(imported):
-    outcome, cell = imported("import tabulate\nclass C(tabulate.Base):\n    pass\ndef f(x):\n    return 1")
+    outcome, cell = imported("import tabulate\nclass C(tabulate.Base):\n    pass\ndef f(x):\n    return C()")
     assert (cell.type, cell.message) == ("ImportError", REFUSED) and outcome.raised.type == "NameError"
+
+
+def test_a_function_below_the_use_of_a_refused_module_counts(imported):
+    outcome, cell = imported("import tabulate\ntabulate.seed(0)\ndef f(x):\n    return 1")
+    assert (cell.type, cell.message, outcome.value) == ("ImportError", REFUSED, 1)
 
 
 MISSING = "except ImportError:\n    tabulate = None\n"

@@ -71,6 +71,54 @@ def test_a_cell_that_raises_stops_no_other(submit):
     assert result.outcomes[0].value == 1
 
 
+def test_what_a_cell_defines_after_it_raised_counts_if_nothing_else_does(bundle):
+    raising = """
+def first():
+    return "before"
+raise ValueError(
+    "in a cell")
+import math
+from math import nothing_of_that_name
+@missing
+def undecorated():
+    return 0
+class Number(int):
+    pass
+def first():
+    return "after"
+def earlier():
+    return "after"
+def later():
+    return "after"
+def max(x):
+    return "after"
+@staticmethod
+def function(x=math.pi):
+    return int(Number(x))
+not_run = 3
+if True:
+    def not_run():
+        return 4
+"""
+    cells = [
+        Cell("before", "def earlier():\n    return 'before'"),
+        Cell("mine", raising),
+        Cell("after", "def later():\n    return 'later'\ndef largest():\n    return max([1, 3, 2])"),
+    ]
+    names = ["first", "earlier", "later", "largest", "function", "undecorated", "not_run"]
+    result = run(cells, [Call(name, {}) for name in names], bundle=bundle, limits=PATIENT)
+    assert result.cells["mine"] == Raised("ValueError", "in a cell", "line 4: raise ValueError(")
+    assert [outcome.value for outcome in result.outcomes] == ["before", "before", "later", 3, 3, None, None]
+    assert [outcome.raised.type for outcome in result.outcomes[5:]] == ["NameError"] * 2
+
+
+def test_definitions_after_an_exception_have_the_time_of_their_cell(submit):
+    source = "1 / 0\ndef defined(x=[0 for _ in iter(int, 1)]):\n    pass"
+    result = submit(source, "good", limits=SHORT)
+    assert result.cells["mine"] == "used more than 3 seconds of processor time"
+    assert result.outcomes[0].value is not None
+
+
 def test_a_cell_that_is_not_python_stops_no_other(submit):
     for source in ("def f(:", "\0", "(" * 5000):
         result = submit(source, "good")
