@@ -7,6 +7,7 @@ reveals nothing about hidden inputs, whatever names the code makes from them whi
 import ast
 import builtins
 import keyword
+import math
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -20,6 +21,7 @@ from check.words import did_you_mean
 
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _ATTRIBUTE = re.compile(r"([\w\])])\.([A-Za-z_]\w*)")
+_MATH = re.compile(r"(?<![\w.])math\.([A-Za-z_]\w*)")
 _NUMPY = re.compile(r"(?<![\w.])(?:np|numpy)\.([A-Za-z_]\w*)")
 # Comparing more or longer names would keep the grader busy, so they get no suggestion.
 MAX_UNKNOWN = 3  # in a line
@@ -60,10 +62,14 @@ def _suggestion(kind: str, source: str, names: frozenset[str]) -> str:
         unknown = set(_NAME.findall(source)) - known
         return _only((name, names | set(dir(builtins))) for name in unknown)
     if kind == "AttributeError":
+        in_math = set(_MATH.findall(source)) - set(dir(math))
         in_numpy = set(_NUMPY.findall(source)) - set(dir(np))
-        of_arrays = {name for _, name in _ATTRIBUTE.findall(_NUMPY.sub("", source))} - set(dir(np.ndarray))
+        of_arrays = {name for _, name in _ATTRIBUTE.findall(_NUMPY.sub("", _MATH.sub("", source)))} - set(
+            dir(np.ndarray)
+        )
         return _only(
             [
+                *((name, dir(math)) for name in in_math),
                 *((name, dir(np)) for name in in_numpy),
                 *((name, dir(np.ndarray)) for name in of_arrays),
             ]
