@@ -16,20 +16,26 @@ from nbformat.v4 import new_code_cell, new_notebook
 from autograder.authoring.syntax_tree import parsed
 from autograder.course.handout import Handout
 
-MAX_BYTES = 1_000_000
+# jupytext takes a millisecond for each cell.
+MAX_BYTES = 200_000
+MAX_CELLS = 2_000
 _EXPORTED = re.compile(r"^# In\[[\d ]*\]:\n", re.M)
 _PERCENT = re.compile(r"^# %%", re.M)
+_BEGINNING = re.compile(r"\n\n(?=\S)|^# %%", re.M)  # of a cell, in one of jupytext's formats
 _JUPYTEXT = re.compile(r"\A(#!.*\n)?(# -\*-.*\n)?# ---\n(#.*\n)*?#\s+jupytext:")
 _COMMAND = re.compile(r"^get_ipython\(\)\..*\n?", re.M)
 
 
 def notebook_of(script: bytes, released: Handout) -> bytes | None:
-    """Return the notebook that a Python file was made from, with the ids of the released cells; None if it was not."""
+    """Return the notebook that a Python file was made from, with the ids of the released cells.
+
+    Returns None if it was not made from one, or is too large.
+    """
     try:
         text = script.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
         return None
-    if len(script) > MAX_BYTES:
+    if len(script) > MAX_BYTES or len(_BEGINNING.findall(text)) > MAX_CELLS:
         return None
     if _EXPORTED.search(text):
         sources = _EXPORTED.split(_COMMAND.sub("", text))[1:]

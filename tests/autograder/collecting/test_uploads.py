@@ -6,6 +6,7 @@ import json
 import os
 import re
 import zipfile
+from types import SimpleNamespace
 
 import jupytext
 import nbformat
@@ -14,6 +15,7 @@ from nbconvert import PythonExporter
 
 from autograder.cli.main import main
 from autograder.collecting.latest_notebooks import MAX_NOTEBOOKS
+from autograder.collecting.scripts import notebook_of
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -284,3 +286,15 @@ def test_no_upload_can_pretend_to_have_been_too_large(course, collect, capsys, n
     graded(course, capsys)
     page = feedback_page(course, "participant-1")
     assert "999 MB" not in page and f"{name} (not usable)" in page
+
+
+LARGE = {"light": "x\n\n" * 2_100, "percent": "# %%\nx\n" * 2_100, "long": "x = 1\n" * 40_000}
+
+
+@pytest.mark.parametrize("cells", LARGE.values(), ids=LARGE)
+def test_a_script_that_would_take_long_to_read_is_no_notebook(cells):
+    script = f"# ---\n# jupyter:\n#   jupytext:\n#     text_representation: {{}}\n# ---\n\n{cells}"
+    kernel = {"name": "python3", "display_name": "Python 3"}
+    released = SimpleNamespace(notebook={"metadata": {"kernelspec": kernel}}, editable=(), nbgrader_cells=())
+    assert notebook_of(script.encode(), released) is None
+    assert notebook_of(script[:3_000].encode(), released)
