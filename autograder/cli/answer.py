@@ -41,7 +41,7 @@ def run(options: Namespace) -> int:
         if options.points is not None:
             why = f"regrade request about `{exercise}` answered"
             with logged_changes(coursedir, why), open_gradebook(coursedir) as gradebook:
-                set_score(gradebook, chapter, student, cells[exercise], options.points)
+                set_score(gradebook, coursedir, student, cells[exercise], options.points)
         save_requests(options.course, chapter, with_answer)
     score = "" if options.points is None else f", {options.points:g} points"
     print(f"{shown(student)}: `{exercise}` answered{score}. `autograder grade {chapter}` puts it on the feedback page.")

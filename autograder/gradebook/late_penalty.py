@@ -1,9 +1,11 @@
 """Compute what late work loses: a plug-in for nbgrader that applies the steps of `autograder due --late`."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
+from nbgrader.api import Gradebook, SubmittedAssignment
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import AssignLatePenalties
@@ -36,3 +38,18 @@ def late_penalty(coursedir: CourseDirectory, student: str, score: float, seconds
     preprocessor.init_plugin()
     penalty = preprocessor.plugin_inst.late_submission_penalty(student, score, seconds)
     return min(max(penalty or 0.0, 0.0), score)
+
+
+def store_penalties(
+    gradebook: Gradebook, coursedir: CourseDirectory, submissions: Iterable[SubmittedAssignment]
+) -> None:
+    """Compute the penalties of these submissions again, because scores in this session have changed, and commit."""
+    gradebook.db.flush()
+    for submission in submissions:
+        late = submission.total_seconds_late
+        for notebook in submission.notebooks:
+            gradebook.db.refresh(notebook)  # nbgrader's score is a query
+            notebook.late_submission_penalty = (
+                late_penalty(coursedir, submission.student_id, notebook.score, late) if late else None
+            )
+    gradebook.db.commit()

@@ -144,6 +144,19 @@ def handed_in_and_due(gradebook: Gradebook, assignment: str) -> dict[str, tuple[
     return {student: (handed_in, due_with_extension(due, extension)) for student, handed_in, due, extension in rows}
 
 
+def scores_and_penalties(gradebook: Gradebook, assignment: str) -> dict[str, tuple[float, float]]:
+    """Return student id -> the score before the penalty for late work, and that penalty."""
+    columns = SubmittedAssignment.student_id, SubmittedNotebook.score, SubmittedNotebook.late_submission_penalty
+    rows = (
+        gradebook.db.query(*columns)
+        .select_from(SubmittedNotebook)
+        .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+        .filter(Assignment.name == assignment)
+    )
+    return {student: (score or 0.0, penalty or 0.0) for student, score, penalty in rows}
+
+
 def fully_graded(gradebook: Gradebook, chapter: Assignment) -> dict[str, SubmittedAssignment]:
     """Return student id -> submission, for the submissions in which every exercise has a score."""
     unscored = (

@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.coursedir import CourseDirectory
 
 from autograder.course.handout import Handout, exercise_of
 from autograder.course.regrade_requests import FILE, Request, load_requests, parse, save_requests, with_new
 from autograder.course.student_ids import reason_to_reject_id
 from autograder.errors import UserError
+from autograder.gradebook.late_penalty import store_penalties
 from autograder.grading.queue import handed_in
 from autograder.grading.submitted_file import read_file
 from check.words import did_you_mean, listed, shown
@@ -41,8 +43,9 @@ def gather(course: Path, chapter: str, names: Collection[str]) -> dict[str, list
     return gathered
 
 
-def set_score(gradebook: Gradebook, chapter: str, student: str, cell: str, points: float) -> None:
-    """Set a cell's score by hand, as formgrader does. Raises UserError."""
+def set_score(gradebook: Gradebook, coursedir: CourseDirectory, student: str, cell: str, points: float) -> None:
+    """Set a cell's score by hand, as formgrader does, and compute the penalty for late work again. Raises UserError."""
+    chapter = coursedir.assignment_id
     try:
         grade = gradebook.find_grade(cell, chapter, chapter, student)
     except MissingEntry as error:
@@ -51,7 +54,7 @@ def set_score(gradebook: Gradebook, chapter: str, student: str, cell: str, point
     if not 0 <= points <= grade.max_score:
         raise UserError(f"{exercise_of(cell)} has {grade.max_score:g} points, so its score cannot be {points:g}")
     grade.manual_score, grade.needs_manual_grade = points, False
-    gradebook.db.commit()
+    store_penalties(gradebook, coursedir, [grade.notebook.assignment])
 
 
 def answered(requests: list[Request], exercise: str, answer: str) -> list[Request]:

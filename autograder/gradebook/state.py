@@ -1,6 +1,7 @@
 """What the gradebook and the autograded notebooks of a class already record, and why a submission is written again."""
 
 import json
+import math
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from autograder.course.regrade_requests import load_requests
 from autograder.gradebook.attempts import attempts_sentences, which_counts
 from autograder.gradebook.deadlines import load_rules, sentences
 from autograder.gradebook.hand_in_times import seconds_late
+from autograder.gradebook.late_penalty import late_penalty
 from autograder.gradebook.plugin import guarded
 from autograder.gradebook.queries import (
     computed_scores,
@@ -24,6 +26,7 @@ from autograder.gradebook.queries import (
     handed_in_and_due,
     manual_fingerprints,
     page_fingerprint,
+    scores_and_penalties,
 )
 from autograder.gradebook.voids import load_voids
 from autograder.grading.report import Report, Reports
@@ -49,13 +52,14 @@ class ClassState:
         with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
             self._by_hand = manual_fingerprints(gradebook, coursedir.assignment_id)
             self._times = handed_in_and_due(gradebook, coursedir.assignment_id)
+            self._penalties = scores_and_penalties(gradebook, coursedir.assignment_id)
         self._due = due_date(coursedir)
         self._rules = load_rules(Path(coursedir.root), coursedir.assignment_id)
         self._comments = load_comments(Path(coursedir.root))
         self._requests = load_requests(Path(coursedir.root), coursedir.assignment_id)
         self._voids = load_voids(Path(coursedir.root), coursedir.assignment_id)
         self._counts = which_counts(coursedir.config)
-        self._coursedir, self._reports = guarded(coursedir), reports
+        self._configured, self._coursedir, self._reports = coursedir, guarded(coursedir), reports
 
     def why(self, student: str, report: Report, folder: Path | None = None) -> str:
         """Return why this report has to be written, in plain words; empty if all of it is recorded.
@@ -76,7 +80,11 @@ class ClassState:
             return "the credit for late work changed"
         scores = self.scores.get(student, {})
         same = all(scores.get(exercise_of(cell)) == score for cell, score in self._voids.scores(report).items())
-        return "" if same else "the gradebook had another score"
+        if not same:
+            return "the gradebook had another score"
+        raw, penalty = self._penalties[student]  # an instructor may have set a score by hand since
+        expected = late_penalty(self._configured, student, raw, late) if late else 0.0
+        return "" if math.isclose(penalty, expected, abs_tol=1e-9) else "the penalty for late work changed"
 
     def page(self, student: str) -> str:
         """Return the fingerprint of what a student's page shows besides the notebook."""

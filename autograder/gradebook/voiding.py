@@ -11,7 +11,7 @@ from nbgrader.coursedir import CourseDirectory
 
 from autograder.course.handout import Handout, exercise_of, load_handout, released_notebooks
 from autograder.errors import UserError
-from autograder.gradebook.late_penalty import late_penalty
+from autograder.gradebook.late_penalty import store_penalties
 from autograder.gradebook.queries import cell_query, read_marks
 from autograder.gradebook.state import autograded_score
 from autograder.gradebook.voids import ByHand, Kind, Void, load_voids, save_void
@@ -94,15 +94,7 @@ def _write(
             if grade.manual_score is None and grade.extra_credit is None and student in by_hand:
                 grade.manual_score, grade.extra_credit = by_hand[student].manual, by_hand[student].extra
         grade.needs_manual_grade = grade.auto_score is None and grade.manual_score is None
-    gradebook.db.flush()
-    for submission in _submissions(gradebook, chapter):
-        late = submission.total_seconds_late
-        for notebook in submission.notebooks:
-            gradebook.db.refresh(notebook)  # nbgrader's score is a query
-            notebook.late_submission_penalty = (
-                late_penalty(coursedir, submission.student_id, notebook.score, late) if late else None
-            )
-    gradebook.db.commit()
+    store_penalties(gradebook, coursedir, _submissions(gradebook, chapter))
 
 
 def _points(released: Handout) -> dict[str, float]:

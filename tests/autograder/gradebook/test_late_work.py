@@ -110,8 +110,37 @@ def test_a_lower_manual_score_gives_no_total_below_zero(late, tmp_path):
         gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").manual_score = 0
         gradebook.db.commit()
     graded(late)
-    assert penalty(late) == 25 and float(exported(late, tmp_path)["ada"]["score"]) == 0
+    assert penalty(late) == 21 and float(exported(late, tmp_path)["ada"]["score"]) == 0
     assert ">0 of 25 points" in page(late)
+
+
+@pytest.fixture
+def half(course, hand_in, contents, run):
+    """Make a course in which ada's perfect notebook is late, and earns half of its score."""
+    path = hand_in("ada", contents["perfect"])
+    (path.parent / "timestamp.txt").write_text("2026-02-03 12:00:00 UTC", encoding="utf-8")
+    run("due", CHAPTER, "--at", "2026-02-03 10:00+00:00", "--late", "50%", "2026-02-10")
+    graded(course)
+    return course
+
+
+def test_a_score_set_by_hand_changes_the_penalty_at_the_next_grading(half, run):
+    assert penalty(half) == 12.5
+    with open_gradebook(half) as gradebook:
+        gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").manual_score = 0
+        gradebook.db.commit()
+    assert "1 student would get a different score" in run("grade", CHAPTER, "--dry-run")[1]
+    row = graded(half)["ada"]
+    assert row.reused and row.why == "the penalty for late work changed"
+    assert penalty(half) == 10.5 and "10.5 of 25 points" in page(half)
+    assert not graded(half)["ada"].written
+
+
+def test_an_answer_with_points_changes_the_penalty_at_once(half, run):
+    (half / "submitted/ada" / CHAPTER / "regrade.txt").write_text("softmax: why")
+    assert run("answer", "ada", CHAPTER, "softmax", "No.", "--points", "0")[0] == 0
+    assert penalty(half) == 10.5
+    assert not graded(half)["ada"].written
 
 
 def test_a_late_penalty_is_subtracted_once(late):

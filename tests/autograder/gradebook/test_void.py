@@ -8,7 +8,7 @@ import pytest
 from nbgrader.api import SubmittedAssignment
 
 from autograder.cli.main import main
-from autograder.gradebook import voiding
+from autograder.gradebook import late_penalty
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.hand_in_times import TIMESTAMP
 from tests.autograder.gradebook.graded_course import exported, graded, open_gradebook, page
@@ -296,7 +296,7 @@ def test_a_run_that_was_killed_before_the_gradebook_was_written_is_completed(cou
     grade_by_hand(course, "check-softmax", manual_score=3)
     run("grade", CHAPTER)
     with monkeypatch.context() as patch:
-        patch.setattr(voiding, "late_penalty", killed)
+        patch.setattr(late_penalty, "late_penalty", killed)
         patch.setattr(SubmittedAssignment, "total_seconds_late", 1)
         assert run("void", "softmax", "--drop")[0] == 2
     assert scores(course)["ada"][0] == 24
