@@ -21,6 +21,7 @@ _STUDENT_COLUMNS = (
     "Section",
 )
 _ASSIGNMENT = re.compile(r"(.*)\s\((\d+)\)", re.S)
+_DECIMAL_COMMA = re.compile(r"^(\d+),(\d+)$")
 
 
 @dataclass(frozen=True)
@@ -115,12 +116,18 @@ def _assignment_column(sheet: Sheet, title: str) -> int:
 def _factor(platform: str, cell: str, column: Column, scale: bool) -> float:
     """Return what to multiply scores with, so that the chapter's points become the platform's maximum, in a cell.
 
-    Raises UnusableTable if they differ and scores are not to be scaled.
+    Without a maximum, scores stay as they are. Raises UnusableTable if it is not a number, or if the two differ and
+    scores are not to be scaled.
     """
-    try:
-        maximum = float(cell)
-    except ValueError:
+    if not cell.strip():
         return 1.0
+    try:
+        maximum = float(_DECIMAL_COMMA.sub(r"\1.\2", cell.strip()))
+    except ValueError as error:
+        raise UnusableTable(
+            f"the maximum of {column.name} on {platform} is not a number: {cell!r}. Set it to {column.points:g} on "
+            f"{platform}, and export the table again"
+        ) from error
     if maximum == column.points:
         return 1.0
     if scale and maximum > 0 and column.points:

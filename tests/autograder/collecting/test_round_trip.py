@@ -150,6 +150,17 @@ def test_scores_are_not_scaled_to_nothing(canvas_class, run, tmp_path):
     assert code == 2 and "Canvas gives up to 0 points" in printed and not (tmp_path / "out.csv").exists()
 
 
+@pytest.mark.parametrize(("maximum", "message"), [
+    ("30,00", "Canvas gives up to 30 points"),
+    ("(read only)", "the maximum of 01_attention on Canvas is not a number: '(read only)'"),
+])  # fmt: skip
+def test_a_maximum_in_another_form_is_not_taken_for_the_courses_own(canvas_class, run, tmp_path, maximum, message):
+    """Canvas and Moodle write decimal commas in some languages."""
+    (tmp_path / "canvas.csv").write_text(CANVAS.replace("30.00", f'"{maximum}"'))
+    code, printed = run("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv")
+    assert code == 2 and message in printed and not (tmp_path / "out.csv").exists()
+
+
 def test_an_assignment_with_another_name_on_canvas_has_to_be_named(canvas_class, run, tmp_path):
     (tmp_path / "canvas.csv").write_text(CANVAS.replace("01_attention (901)", "Week 1 (901)"))
     into = ("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv", "--scale")
