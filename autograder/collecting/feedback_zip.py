@@ -2,11 +2,17 @@
 
 import time
 import zipfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from autograder.collecting.file_prefixes import load_prefixes
 from autograder.errors import UserError, named_by_user
-from autograder.platforms.feedback_names import NAMES
+from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.engine import usable_gradebook
+from autograder.gradebook.queries import known_students
+from autograder.platforms.feedback_names import NAMES, numbers_in
+from autograder.platforms.known_students import Directory
+from autograder.platforms.rosters import CANVAS_IDENTIFIERS
 
 
 def zip_feedback(course: Path, chapter: str, platform: str, output: Path) -> tuple[list[str], dict[str, str]]:
@@ -30,10 +36,19 @@ def zip_feedback(course: Path, chapter: str, platform: str, output: Path) -> tup
     with named_by_user(output):
         archive = zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED)
     with archive:
-        for student, page in pages.items():
+        shown_page: dict[str, str] = {}  # name -> student; all members of a group on Canvas have the same name
+        for student in _owners_first(pages, prefixes, course, chapter):
+            page = pages[student]
             name = NAMES[platform](prefixes[student], page.name) if student in prefixes else ""
-            if name in archive.namelist():  # a group of Canvas has one name, and Canvas shows its page to all members
-                included.append(student)
+            owner = shown_page.setdefault(name, student)
+            if name and owner != student:
+                if page.read_bytes() == pages[owner].read_bytes():
+                    included.append(student)
+                else:
+                    missing[student] = (
+                        f"Canvas shows the whole group the page of {owner}, and this student's page differs, for "
+                        "example in the score or the due date"
+                    )
             elif name:
                 info = zipfile.ZipInfo(name, time.localtime(page.stat().st_mtime)[:6])
                 info.compress_type = zipfile.ZIP_DEFLATED
@@ -45,3 +60,15 @@ def zip_feedback(course: Path, chapter: str, platform: str, output: Path) -> tup
                 missing[student] = f"not collected from {platform.capitalize()}"
     missing |= {student: "not graded yet" for student in prefixes if student not in pages}
     return included, missing
+
+
+def _owners_first(students: Iterable[str], prefixes: Mapping[str, str], course: Path, chapter: str) -> list[str]:
+    """Return the students, first those whose own number is in their prefix: Canvas has one number for a group."""
+    with usable_gradebook():
+        directory = Directory(known_students(open_coursedir(course, chapter)))
+
+    def is_other_member(student: str) -> bool:
+        number = next(iter(numbers_in(prefixes.get(student, ""))), "")
+        return student not in directory.find({CANVAS_IDENTIFIERS[0]: number})
+
+    return sorted(students, key=is_other_member)

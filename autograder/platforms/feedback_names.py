@@ -19,8 +19,12 @@ def canvas_name(prefix: str, file: str) -> str:
 
     Empty if the prefix does not hold exactly two numbers, because Canvas could then take one of another student.
     """
-    numbers = [word for word in prefix.split("_") if re.fullmatch("[0-9]+", word)]
-    return f"{prefix}_{file}" if len(numbers) == 2 else ""
+    return f"{prefix}_{file}" if len(numbers_in(prefix)) == 2 else ""
+
+
+def numbers_in(prefix: str) -> list[str]:
+    """Return the numbers in a prefix of Canvas's: the student's, then the attachment's."""
+    return [word for word in prefix.split("_") if re.fullmatch("[0-9]+", word)]
 
 
 NAMES = {"canvas": canvas_name, "moodle": moodle_name}

@@ -236,6 +236,29 @@ def test_a_group_of_canvas_hands_in_for_each_of_its_members(course, zipped, cont
         ]  # fmt: skip
 
 
+def test_canvas_shows_a_group_the_page_of_the_member_whose_number_the_file_has(
+    course, zipped, contents, tmp_path, capsys
+):
+    (tmp_path / "groups.csv").write_text(CANVAS_GROUPS)
+    options = ["--course", str(course)]
+    main(["due", CHAPTER, "--at", "2026-02-03", "--late", "50%", "2026-02-10", *options])
+    download = zipped({"analysts_LATE_124_5001_x.ipynb": contents["perfect"]})
+    collect(course, download, capsys, "--table", tmp_path / "groups.csv")
+    main(["grade", CHAPTER, *options])
+    feedback = ["feedback", CHAPTER, "--to", "canvas", *options, "--output", str(tmp_path / "back.zip")]
+    assert main(feedback) == 0 and "the feedback of 2 students" in capsys.readouterr().out
+
+    main(["extend", "123", CHAPTER, "--until", "2026-02-05", *options])
+    main(["grade", CHAPTER, *options])
+    capsys.readouterr()
+    assert main(feedback) == 1
+    out = capsys.readouterr().out
+    assert "skipped: 123: Canvas shows the whole group the page of 124, and this student's page differs" in out
+    with zipfile.ZipFile(tmp_path / "back.zip") as archive:
+        assert archive.namelist() == [f"analysts_LATE_124_5001_{CHAPTER}.html"]
+        assert archive.read(archive.namelist()[0]) == (course / f"feedback/124/{CHAPTER}/{CHAPTER}.html").read_bytes()
+
+
 def test_a_groups_file_that_is_no_notebook_counts_for_each_member(course, zipped, worksheet, capsys):
     """The helper checks that the numbers of files add up."""
     worksheet.write_text(TEAMS)
