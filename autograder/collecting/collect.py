@@ -20,7 +20,7 @@ from autograder.course.regrade_requests import FILE
 from autograder.course.teams import save_teams
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.hand_in_times import UNCHANGED, time_handed_in
-from autograder.gradebook.queries import due_date, known_students
+from autograder.gradebook.queries import due_date, known_students, recorded_times
 from autograder.gradebook.regrading import gather, gradable
 from autograder.gradebook.submitted_folder import Placement, effect_of, place, place_requests, place_unusable
 from autograder.grading.submitted_file import TooLarge
@@ -37,6 +37,7 @@ class Collected:
     layout, ids: how its files were named and its students found, in words. n_files: how many files it held.
     placed: student -> "new", "replaced" or "unchanged". sources: student -> where the time of handing in comes from.
     superseded: (file, reason) for files of students whose other file counts. skipped: (file, reason).
+    earlier_time: students whose file was replaced by one without a time, so that the time of the replaced file counts.
     late: students whom the platform marked as late. unusable: students who handed in no notebook of the chapter.
     undecided: students with several notebooks, of which none was taken.
     requests: students with a file of regrade requests.
@@ -49,6 +50,7 @@ class Collected:
     sources: dict[str, str]
     superseded: list[tuple[str, str]]
     skipped: list[tuple[str, str]]
+    earlier_time: tuple[str, ...]
     late: tuple[str, ...]
     unusable: tuple[str, ...]
     undecided: tuple[str, ...]
@@ -78,7 +80,7 @@ def collect(
         layout, finder, skipped = found.layout, found.finder, found.skipped
         latest = latest_notebooks(found.candidates, released, Path(temporary))
         skipped += latest.skipped
-        due = due_date(coursedir)
+        due, recorded = due_date(coursedir), recorded_times(coursedir)
         placements: dict[str, Placement] = {}
         sources: dict[str, str] = {}
         for student, (candidate, path) in latest.chosen.items():
@@ -116,6 +118,7 @@ def collect(
         sources,
         latest.superseded,
         [(entry.name, reason) for entry, reason in skipped],
+        tuple(s for s, new in placements.items() if new.effect == "replaced" and not new.handed_in and s in recorded),
         tuple(student for student, name in names.items() if name.late),
         tuple(sorted(placed_unusable)),
         tuple(sorted(latest.undecided)),

@@ -129,6 +129,13 @@ def unknown_keys(coursedir: CourseDirectory) -> list[str]:
         ]
 
 
+def recorded_times(coursedir: CourseDirectory) -> dict[str, datetime]:
+    """Return student id -> when the submission was handed in, for those of which the gradebook has the time."""
+    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+        times = handed_in_and_due(gradebook, coursedir.assignment_id)
+    return {student: handed_in for student, (handed_in, _) in times.items() if handed_in}
+
+
 def handed_in_and_due(gradebook: Gradebook, assignment: str) -> dict[str, tuple[datetime | None, datetime | None]]:
     """Return student id -> when the submission was handed in, and when it was due, including an extension."""
     rows = (

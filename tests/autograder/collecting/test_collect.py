@@ -274,6 +274,20 @@ def test_two_groups_with_one_name_are_not_guessed(course, zipped, worksheet, cap
     assert code == 1 and submitted(course) == {} and printed.out.count("two groups have this name") == 2
 
 
+def test_a_new_file_without_a_time_names_the_student_whose_earlier_time_counts(
+    course, zipped, worksheet, contents, capsys
+):
+    ada, other = MOODLE.format("Ada Lovelace", 11), MOODLE.format("Ada Lovelace", 12)
+    files = {ada: contents["perfect"], other: contents["perfect"]}
+    _, printed = collect(course, zipped(files), capsys, "--table", worksheet)
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 0
+    worksheet.write_text(WORKSHEET.replace("10:00 AM", "-").replace('"Tuesday, 3 February 2026, -"', "-"))
+    _, printed = collect(course, zipped(files | {ada: contents["mistake-1"]}), capsys, "--table", worksheet)
+    assert "without a time, so the time of the replaced file counts: ada@example.org: give" in printed.out
+    _, printed = collect(course, zipped(files | {ada: contents["mistake-1"]}), capsys, "--table", worksheet)
+    assert "the replaced file counts" not in printed.out
+
+
 def test_a_due_date_may_be_set_after_collecting(course, zipped, capsys):
     download = zipped({"ada_1_10_x.ipynb": b"a", "bob_LATE_2_11_x.ipynb": b"b"})
     _, printed = collect(course, download, capsys)
