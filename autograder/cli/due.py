@@ -37,27 +37,36 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
+    from autograder.collecting.late_marks import students_with_marks_of
     from autograder.course.lock import course_lock
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.deadlines import load_rules, parse_when, sentences, set_due, shown_time
     from autograder.gradebook.engine import usable_gradebook
-    from autograder.gradebook.queries import due_date, open_gradebook
+    from autograder.gradebook.queries import due_date, due_date_in, open_gradebook
     from check.words import shown
 
     chapter = known_chapter(options.chapter)
     if options.late and not options.at:
         raise UserError("--late needs --at WHEN: the steps begin at the due date")
     coursedir = open_coursedir(options.course, chapter)
+    of_earlier_date: list[str] = []
     if options.at:
         due = None if options.at == "never" else parse_when(options.at)
         steps = _steps(options.late, due)
         with course_lock(options.course), usable_gradebook(), open_gradebook(coursedir) as gradebook:
+            if due and due != (earlier := due_date_in(gradebook, chapter)):
+                of_earlier_date = students_with_marks_of(options.course, chapter, earlier)
             set_due(gradebook, options.course, chapter, due, steps)
     with usable_gradebook():
         due, rules = due_date(coursedir), load_rules(options.course, chapter)
     print(f"Students of {chapter} read: {' '.join(sentences(due, rules))}" if due else f"{chapter} has no due date.")
     for student, extension in sorted(rules.extensions.items()):
         print(f"  {shown(student)} has until {shown_time(extension.until)}. {shown(extension.why)}".rstrip())
+    if of_earlier_date:
+        print(
+            "These times of handing in come from Canvas's LATE marks and the earlier due date, so collect Canvas's "
+            f"download again: {', '.join(map(shown, of_earlier_date))}"
+        )
     if options.at:
         print(
             f"`autograder grade {chapter}` brings penalties up to date; `autograder release {chapter}` shows the date."

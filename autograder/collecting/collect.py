@@ -19,7 +19,7 @@ from autograder.course.handout import load_handout
 from autograder.course.regrade_requests import FILE
 from autograder.course.teams import save_teams
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.hand_in_times import UNCHANGED, time_handed_in
+from autograder.gradebook.hand_in_times import LATE_MARK, UNCHANGED, time_handed_in
 from autograder.gradebook.queries import due_date, known_students, recorded_times
 from autograder.gradebook.regrading import gather, gradable
 from autograder.gradebook.submitted_folder import Placement, effect_of, place, place_requests, place_unusable
@@ -91,8 +91,9 @@ def collect(
                 continue
             in_table = finder.times.get(candidate.name.key)
             handed_in, source = time_handed_in(layout.platform, candidate.name.late, written, in_table, due)
-            if effect == "unchanged" and student in found.requests:  # a request must not make the notebook late
-                handed_in, source = None, UNCHANGED
+            in_time = source == LATE_MARK and not candidate.name.late
+            if effect == "unchanged" and student in found.requests and not in_time:
+                handed_in, source = None, UNCHANGED  # a request must not make the notebook late
             placements[student], sources[student] = Placement(path, written, effect, handed_in), source
         place(placements, coursedir, Path(temporary, "collected"))
         requests = _requests(found, latest)

@@ -298,6 +298,24 @@ def test_a_due_date_may_be_set_after_collecting(course, zipped, capsys):
     assert "unchanged: 2 (1, 2)" in printed.out and stamps(course)["2"] == "2026-02-03 12:00:01 UTC\n"
 
 
+def test_another_due_date_names_the_times_that_late_marks_gave(course, zipped, contents, capsys):
+    """Collecting again moves them to the new date; a mark may be that of the request that came with the notebook."""
+
+    def due(day):
+        assert main(["due", CHAPTER, "--at", f"{day} 12:00+00:00", "--course", str(course)]) == 0
+        return capsys.readouterr().out
+
+    files = {f"{name}_x.ipynb": contents["perfect"] for name in ("ada_1_10", "bob_LATE_2_11", "eve_LATE_3_12")}
+    assert "LATE" not in due("2026-02-03")
+    collect(course, zipped(files), capsys)
+    assert "earlier due date, so collect Canvas's download again: 1, 2, 3\n" in due("2026-01-20")
+    files |= {"ada_1_13_regrade.txt": b"softmax: why", "eve_LATE_3_14_regrade.txt": b"softmax: why"}
+    collect(course, zipped(files), capsys)
+    expected = {"1": "2026-01-20 12:00:00", "2": "2026-01-20 12:00:01", "3": "2026-02-03 12:00:01"}
+    assert stamps(course) == {student: f"{when} UTC\n" for student, when in expected.items()}
+    assert "LATE" not in due("2026-01-20")
+
+
 def test_without_a_roster_the_worksheet_gives_the_ids(course, zipped, worksheet, capsys):
     files = {MOODLE.format("Ada Lovelace", 11): b"a", MOODLE.format("Ada Lovelace", 12): b"b"}
     collect(course, zipped(files), capsys, "--table", worksheet)
