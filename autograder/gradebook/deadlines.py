@@ -4,6 +4,7 @@ The due date is in nbgrader's gradebook. course/deadlines.json holds what nbgrad
 work by steps, and extensions, which nbgrader can store only once there is a submission.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
@@ -17,6 +18,8 @@ from autograder.course.json_file import read_json, write_json
 from autograder.errors import UserError
 from autograder.gradebook.hand_in_times import due_with_extension
 from autograder.gradebook.queries import due_date
+
+_SECONDS = re.compile(r"\d\d:\d\d:\d\d|[T ]\d{6}")
 
 
 @dataclass(frozen=True)
@@ -105,12 +108,14 @@ def _submissions(gradebook: Gradebook, chapter: str) -> Query[SubmittedAssignmen
 def parse_when(text: str) -> datetime:
     """Return a time in UTC and without a zone. Without a zone it is this machine's; a date alone is its last minute.
 
-    Raises UserError.
+    Without seconds it is the end of the minute, as on Canvas. Raises UserError.
     """
     try:
         when = datetime.fromisoformat(text.strip())
         if len(text.strip()) <= len("2026-12-04"):  # also 20261204
             when = datetime.combine(when, time(23, 59))
+        if not _SECONDS.search(text):
+            when = when.replace(second=59)
         return when.astimezone(UTC).replace(tzinfo=None)
     except (ValueError, OverflowError) as error:  # in UTC, the year may be 0 or 10000
         raise UserError(f"{text!r} is not a time: write it like 2026-12-04, or like “2026-12-04 23:59”") from error

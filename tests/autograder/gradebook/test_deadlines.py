@@ -13,6 +13,7 @@ from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
 NOON = datetime(2026, 2, 3, 12)
+END = datetime(2026, 2, 3, 12, 0, 59)
 
 
 @pytest.fixture(autouse=True)
@@ -32,10 +33,11 @@ def test_share():
 
 
 @pytest.mark.parametrize(("text", "expected"), [
-    ("2026-02-03 13:00", NOON), ("2026-02-03T12:00+00:00", NOON), ("2026-02-03", datetime(2026, 2, 3, 22, 59)),
-    ("20260203", datetime(2026, 2, 3, 22, 59)),
+    ("2026-02-03 13:00:00", NOON), ("2026-02-03T12:00:00+00:00", NOON), ("20260203T130000", NOON),
+    ("2026-02-03 13:00", END), ("2026-02-03T12:00+00:00", END), ("20260203T1300", END),
+    ("2026-02-03", datetime(2026, 2, 3, 22, 59, 59)), ("20260203", datetime(2026, 2, 3, 22, 59, 59)),
 ])  # fmt: skip
-def test_a_time_without_a_zone_is_the_machines(text, expected):
+def test_a_time_without_a_zone_is_the_machines_and_one_without_seconds_is_the_end_of_its_minute(text, expected):
     assert parse_when(text) == expected
 
 
