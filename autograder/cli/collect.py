@@ -57,8 +57,8 @@ def _print(collected: Collected, submitted: Path) -> None:
     for source in dict.fromkeys(sources):
         print(f"time of handing in: {source}: {count(sources.count(source), 'submission')}")
     if collected.earlier_time:
-        students = ", ".join(map(shown, collected.earlier_time))
-        print(f"without a time, so the time of the replaced file counts: {students}: give the times with --table FILE")
+        named = ", ".join(map(shown, collected.earlier_time))
+        print(f"without a time, so the time of the replaced file counts: {named}: give the times with --table FILE")
     if collected.late:
         print(f"marked as late by the platform: {', '.join(map(shown, collected.late))}")
     for file, reason in collected.superseded:
