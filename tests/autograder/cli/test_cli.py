@@ -191,17 +191,18 @@ def test_an_unusable_id_does_not_affect_other_students(course, hand_in, contents
 
 
 def test_the_table_shows_the_gradebooks_scores_and_explains_differences(course, hand_in, contents, capsys):
-    hand_in("ada", contents["perfect"])
+    path = hand_in("ada", contents["perfect"])
+    (path.parent / "timestamp.txt").write_text("2026-02-04 12:00:00 UTC", encoding="utf-8")
+    main(["due", CHAPTER, "--at", "2026-02-03", "--late", "50%", "2026-02-05", "--course", str(course)])
     main(["grade", CHAPTER, "--course", str(course)])
     with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
         gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").manual_score = 1
-        gradebook.find_submission(CHAPTER, "ada").notebooks[0].late_submission_penalty = 2
         gradebook.db.commit()
     capsys.readouterr()
     assert main(["grade", CHAPTER, "--course", str(course)]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"^ada +1 .* 20$", out, re.M)
-    assert "ada: `softmax` set by hand: 1, where grading computed 4; 2 taken off for being late" in out
+    assert re.search(r"^ada +1 .* 11$", out, re.M)
+    assert "ada: `softmax` set by hand: 1, where grading computed 4; 11 taken off for being late" in out
 
 
 def test_progress_is_printed_line_by_line_without_a_terminal(course, hand_in, contents, capsys):

@@ -311,7 +311,7 @@ def test_another_due_date_names_the_times_that_late_marks_gave(course, zipped, c
     assert "earlier due date, so collect Canvas's download again: 1, 2, 3\n" in due("2026-01-20")
     files |= {"ada_1_13_regrade.txt": b"softmax: why", "eve_LATE_3_14_regrade.txt": b"softmax: why"}
     collect(course, zipped(files), capsys)
-    expected = {"1": "2026-01-20 12:00:00", "2": "2026-01-20 12:00:01", "3": "2026-02-03 12:00:01"}
+    expected = {"1": "2026-01-20 12:00:59", "2": "2026-01-20 12:01:00", "3": "2026-02-03 12:01:00"}
     assert stamps(course) == {student: f"{when} UTC\n" for student, when in expected.items()}
     assert "LATE" not in due("2026-01-20")
 
