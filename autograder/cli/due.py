@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     from autograder.collecting.late_marks import students_with_marks_of
-    from autograder.course.lock import course_lock
+    from autograder.course.lock import course_lock, require_course
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.deadlines import load_rules, parse_when, sentences, set_due, shown_time
     from autograder.gradebook.engine import usable_gradebook
@@ -48,6 +48,7 @@ def run(options: Namespace) -> int:
     chapter = known_chapter(options.chapter)
     if options.late and not options.at:
         raise UserError("--late needs --at WHEN: the steps begin at the due date")
+    require_course(options.course)
     coursedir = open_coursedir(options.course, chapter)
     of_earlier_date: list[str] = []
     if options.at:

@@ -3,8 +3,8 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from autograder.cli.common import released_chapter
 from autograder.errors import UserError
-from autograder.layout import known_chapter
 
 HELP = "Write the grades as a table: plain CSV, or what Canvas or Moodle import."
 
@@ -31,7 +31,7 @@ def run(options: Namespace) -> int:
     """Return 0 if the table is complete, and 1 if some students with a score have no row in the platform's table."""
     from autograder.gradebook.exporters import export_grades
 
-    chapters = [known_chapter(chapter) for chapter in options.chapters]
+    chapters = [released_chapter(options.course, chapter) for chapter in options.chapters]
     if options.title and (not options.into or len(chapters) != 1):
         raise UserError("--as TITLE gives one chapter's title on Canvas: name one chapter, and add --into FILE")
     if options.scale and not options.into:

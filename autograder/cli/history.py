@@ -25,17 +25,21 @@ def run(options: Namespace) -> int:
     from autograder.course.lock import course_lock
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
+    from autograder.gradebook.queries import known_student
     from autograder.gradebook.score_log import FILE, logged_changes, read_changes
     from check.words import count
 
     chapter = known_chapter(options.chapter) if options.chapter else ""
-    with course_lock(options.course), usable_gradebook(), logged_changes(open_coursedir(options.course, chapter), ""):
+    coursedir = open_coursedir(options.course, chapter)
+    with course_lock(options.course), usable_gradebook(), logged_changes(coursedir, ""):
         pass  # logs what another program has changed
     changes = [
         change
         for change in read_changes(options.course)
         if chapter in ("", change.chapter) and options.student in (None, change.student)
     ]
+    if options.student and not changes:
+        known_student(coursedir, options.student)
     if changes:
         heads = ["when", "who", "student", "chapter", "score", "what changed", "why"]
         print(tabulate(map(_line, changes), headers=heads, disable_numparse=True))

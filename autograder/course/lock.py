@@ -16,6 +16,12 @@ class Busy(UserError):
     """Another process holds the gradebook; the message says what to do."""
 
 
+def require_course(course: Path) -> None:
+    """Raise UserError if there is no course folder, before a lock makes one or a gradebook fails."""
+    if not course.is_dir():
+        raise UserError(f"there is no course in {course}")
+
+
 @contextmanager
 def course_lock(course: Path) -> Iterator[None]:
     """Hold the lock of a course. The system releases it when the process ends, however it ends.
@@ -23,8 +29,7 @@ def course_lock(course: Path) -> Iterator[None]:
     nbgrader's own commands take the lock once, before they begin. Raises Busy if another command holds it, and
     UserError if there is no course: the lock would make its folder.
     """
-    if not course.is_dir():
-        raise UserError(f"there is no course in {course}")
+    require_course(course)
     try:
         with FileLock(course / ".lock", timeout=LOCK_TIMEOUT):
             yield

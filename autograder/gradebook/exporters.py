@@ -11,8 +11,8 @@ from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExportPlugin
 
+from autograder.course.lock import require_course
 from autograder.course.roster_file import load_roster
-from autograder.errors import UserError
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.engine import usable_gradebook
 from autograder.gradebook.queries import known_students, read_grades
@@ -98,8 +98,7 @@ def final_grades(course: Path, chapters: Collection[str]) -> Grades:
 
 @contextmanager
 def _open_gradebook(course: Path) -> Iterator[Gradebook]:
-    if not course.is_dir():
-        raise UserError(f"there is no course in {course}")
+    require_course(course)
     coursedir = open_coursedir(course, "")
     with usable_gradebook(), Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
         yield gradebook

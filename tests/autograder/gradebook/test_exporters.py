@@ -111,7 +111,8 @@ def test_our_command_and_nbgraders_write_the_same(gradebook, course, tmp_path, c
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    (["10_nothing"], "there is no chapter '10_nothing'"), (["--course", "/nowhere"], "there is no course in /nowhere"),
+    (["10_nothing"], "there is no chapter '10_nothing'"), (["02_backward"], "02_backward is not released in"),
+    (["--course", "/nowhere"], "there is no course in /nowhere"),
 ])  # fmt: skip
 def test_a_wrong_argument_is_explained(arguments, words, course, capsys):
     assert main(["export", "--course", str(course), *arguments]) == 2

@@ -85,10 +85,19 @@ def test_the_next_command_notices_what_another_program_changed(ada, capsys):
     assert "2 changes" in out
 
 
-@pytest.mark.parametrize("command", [["history"], ["due", CHAPTER, "--at", "2026-12-04"]])
+@pytest.mark.parametrize("command", [["history"], ["due", CHAPTER], ["due", CHAPTER, "--at", "2026-12-04"]])
 def test_a_wrong_folder_does_not_become_a_course(tmp_path, capsys, command):
     assert main([*command, "--course", str(tmp_path / "corse")]) == 2
     assert f"there is no course in {tmp_path / 'corse'}" in capsys.readouterr().err and not any(tmp_path.iterdir())
+
+
+def test_history_of_a_misspelled_student_is_no_empty_history(ada, capsys):
+    with open_gradebook(ada) as gradebook:
+        gradebook.add_student("bob12")
+    assert main(["history", "--student", "bob21", "--course", str(ada)]) == 2
+    assert "no student 'bob21' in the gradebook; did you mean `bob12`?" in capsys.readouterr().err
+    assert main(["history", "--student", "bob12", "--course", str(ada)]) == 0
+    assert "0 changes" in capsys.readouterr().out
 
 
 def test_history_can_show_one_student(ada, hand_in, contents, capsys):
