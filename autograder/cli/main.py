@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import select
+import signal
 import sys
 from pathlib import Path
 
@@ -56,18 +58,29 @@ COMMANDS = {
     "doctor": doctor,
     "certificates": certificates,
 }
+STDOUT = 1
 FAILED = 2  # the exit code; 1 means that the command worked, and found something to report
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit code: 2, with a message on stderr, for an error that the user can resolve."""
+    """Run one command and return its exit code: 2, with a message on stderr, for an error that the user can resolve.
+
+    As a shell would, it returns 141 without a message if the reader of its output has left.
+    """
     # Submissions are graded side by side, so more threads for one product of matrices only wait for each other. NumPy
     # reads this when a command imports it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     options = _parser().parse_args(arguments)
     options.course = options.course.resolve()
     try:
-        return options.run(options)
+        code: int = options.run(options)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        if not _reader_left():
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)  # Python flushes once more when it exits
+        return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         return _fail("interrupted; finished work is kept, and the same command continues from there")
     except UserError as error:
@@ -83,6 +96,13 @@ def _parser() -> argparse.ArgumentParser:
         command.set_defaults(run=module.run)
         module.add_arguments(command)
     return parser
+
+
+def _reader_left() -> bool:
+    """Return whether the output goes into a pipe that its reader has closed, as `head` does after its last line."""
+    poll = select.poll()
+    poll.register(STDOUT, 0)  # report only errors
+    return bool(poll.poll(0))
 
 
 def _fail(message: str) -> int:

@@ -1,6 +1,8 @@
 """The command line: its options, messages and exit codes."""
 
+import os
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -18,6 +20,7 @@ from autograder.course.handout import NotReleased
 from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.progress import with_progress
+from autograder.layout import REPO
 from autograder.release.publish import Published
 from tests.conftest import CHAPTER
 
@@ -81,6 +84,27 @@ def test_a_bug_is_not_reported_as_the_users_error(bug, tmp_path, monkeypatch):
 
     monkeypatch.setattr(mistakes, "run", broken)
     with pytest.raises(type(bug)):
+        main(["mistakes", "--course", str(tmp_path)])
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_who_leaves_early_ends_a_command_without_a_traceback(course, unbuffered):
+    """As `autograder due 01_attention | head -1` may."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "autograder.cli.main", "due", CHAPTER, "--course", str(course)]
+    env = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=REPO, env=env, text=True)
+    os.close(writer)
+    assert (done.stderr, done.returncode) == ("", 128 + signal.SIGPIPE)
+
+
+def test_a_broken_pipe_of_our_own_is_a_bug(tmp_path, monkeypatch):
+    def broken(options):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(mistakes, "run", broken)
+    with pytest.raises(BrokenPipeError):
         main(["mistakes", "--course", str(tmp_path)])
 
 
