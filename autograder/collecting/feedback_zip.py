@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from autograder.collecting.file_prefixes import load_prefixes
+from autograder.course.atomic_write import replacing
 from autograder.errors import UserError, named_by_user
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.engine import usable_gradebook
@@ -33,33 +34,35 @@ def zip_feedback(course: Path, chapter: str, platform: str, output: Path) -> tup
         raise UserError(f"no submission of {chapter} was collected from {platform.capitalize()}")
     included: list[str] = []
     missing: dict[str, str] = {}
-    with named_by_user(output):
-        archive = zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED)
-    with archive:
-        shown_page: dict[str, str] = {}  # name -> student; all members of a group on Canvas have the same name
-        for student in _owners_first(pages, prefixes, course, chapter):
-            page = pages[student]
-            name = NAMES[platform](prefixes[student], page.name) if student in prefixes else ""
-            owner = shown_page.setdefault(name, student)
-            if name and owner != student:
-                if page.read_bytes() == pages[owner].read_bytes():
-                    included.append(student)
-                else:
-                    missing[student] = (
-                        f"Canvas shows the whole group the page of {owner}, and this student's page differs, for "
-                        "example in the score or the due date"
-                    )
-            elif name:
-                info = zipfile.ZipInfo(name, time.localtime(page.stat().st_mtime)[:6])
-                info.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(info, page.read_bytes())
+    owners: dict[str, str] = {}  # name -> student; all members of a group on Canvas have the same name
+    for student in _owners_first(pages, prefixes, course, chapter):
+        page = pages[student]
+        name = NAMES[platform](prefixes[student], page.name) if student in prefixes else ""
+        if name:
+            owner = owners.setdefault(name, student)
+            if owner == student or page.read_bytes() == pages[owner].read_bytes():
                 included.append(student)
-            elif student in prefixes:
-                missing[student] = "Canvas cannot import a file for an anonymous number, or for this student's name"
             else:
-                missing[student] = f"not collected from {platform.capitalize()}"
+                missing[student] = (
+                    f"Canvas shows the whole group the page of {owner}, and this student's page differs, for example "
+                    "in the score or the due date"
+                )
+        elif student in prefixes:
+            missing[student] = "Canvas cannot import a file for an anonymous number, or for this student's name"
+        else:
+            missing[student] = f"not collected from {platform.capitalize()}"
+    _write_zip({name: pages[owner] for name, owner in owners.items()}, output)
     missing |= {student: "not graded yet" for student in prefixes if student not in pages}
     return included, missing
+
+
+def _write_zip(pages: Mapping[str, Path], output: Path) -> None:
+    """Write a zip file. pages: name in the zip file -> page. Raises UserError; then the old file is unchanged."""
+    with named_by_user(output), replacing(output) as part, zipfile.ZipFile(part, "w") as archive:
+        for name, page in pages.items():
+            info = zipfile.ZipInfo(name, time.localtime(page.stat().st_mtime)[:6])
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, page.read_bytes())
 
 
 def _owners_first(students: Iterable[str], prefixes: Mapping[str, str], course: Path, chapter: str) -> list[str]:

@@ -1,6 +1,9 @@
-"""Write a file of the course folder completely or not at all."""
+"""Write a file completely or not at all."""
 
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -21,3 +24,24 @@ def write_atomically(path: Path, text: str, *, mode: int = 0o666) -> None:
         file.flush()
         os.fsync(descriptor)  # a rename may reach the disk before the content does
     os.replace(part, path)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a path to write to, and rename that file to the one that the user named, with its mode, if all went well.
+
+    A link stays a link, and what is no regular file, such as /dev/stdout, is written to directly. If the body raises an
+    exception, the old file is unchanged.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    target = path.resolve()
+    part = target.with_name(f".{target.name}.part")
+    try:
+        yield part
+        if target.exists():
+            shutil.copymode(target, part)
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from autograder.course.atomic_write import replacing
 from autograder.errors import named_by_user
 
 # Where a formula begins: at the start, and after what a spreadsheet may take for the end of a cell. East Asian ones
@@ -105,8 +106,11 @@ def moodle_table(grades: Grades) -> Iterator[Row]:
 
 
 def write_table(rows: Iterable[Row], path: Path) -> None:
-    """Write rows as CSV; commas, quotes and line ends stay inside their cells. Raises UserError."""
-    with named_by_user(path), path.open("w", newline="", encoding="utf-8") as file:
+    """Write rows as CSV; commas, quotes and line ends stay inside their cells.
+
+    Raises UserError if it cannot write; then the old file is unchanged.
+    """
+    with named_by_user(path), replacing(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(map(harmless, row) for row in rows)
 
 

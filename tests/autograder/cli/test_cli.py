@@ -1,7 +1,9 @@
 """The command line: its options, messages and exit codes."""
 
 import os
+import random
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -108,15 +110,41 @@ def test_a_broken_pipe_of_our_own_is_a_bug(tmp_path, monkeypatch):
         main(["mistakes", "--course", str(tmp_path)])
 
 
-@pytest.mark.parametrize("command", [["export"], ["feedback", CHAPTER, "--to", "canvas"]], ids=lambda words: words[0])
-def test_an_output_file_that_cannot_be_written_is_one_line(command, course, tmp_path, capsys):
+@pytest.fixture
+def with_feedback(course):
+    """Return a course with a feedback page of 100 kB for ada, who came from Canvas."""
     page = course / "feedback" / "ada" / CHAPTER / f"{CHAPTER}.html"
     page.parent.mkdir(parents=True)
-    page.touch()
+    page.write_bytes(random.Random(1).randbytes(100_000))
     save_prefixes(course, CHAPTER, "canvas", {"ada": "ada_1_2_"})
+    return course
+
+
+writes_a_file = pytest.mark.parametrize(
+    "command", [["export"], ["feedback", CHAPTER, "--to", "canvas"]], ids=lambda words: words[0]
+)
+
+
+@writes_a_file
+def test_an_output_file_that_cannot_be_written_is_one_line(command, with_feedback, tmp_path, capsys):
     output = tmp_path / "nowhere" / "output"
-    assert main([*command, "--course", str(course), "--output", str(output)]) == 2
+    assert main([*command, "--course", str(with_feedback), "--output", str(output)]) == 2
     assert capsys.readouterr().err == f"autograder: {output}: No such file or directory\n"
+
+
+@writes_a_file
+def test_a_full_disk_keeps_the_earlier_output_file(command, with_feedback, tmp_path, capsys):
+    output = tmp_path / "out" / "grades.csv"
+    output.parent.mkdir()
+    output.write_text("earlier", encoding="utf-8")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, limits[1]))
+    try:
+        code = main([*command, "--course", str(with_feedback), "--output", str(output)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (code, capsys.readouterr().err) == (2, f"autograder: {output}: File too large\n")
+    assert output.read_text(encoding="utf-8") == "earlier" and [*output.parent.iterdir()] == [output]
 
 
 @pytest.mark.parametrize("lost", [f"{CHAPTER}.zip", f"{CHAPTER}/{CHAPTER}.ipynb"])

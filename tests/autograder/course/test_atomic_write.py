@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course.atomic_write import write_atomically
+from autograder.course.atomic_write import replacing, write_atomically
 
 pytestmark = pytest.mark.grading
 
@@ -40,3 +40,28 @@ def test_the_file_of_a_killed_run_is_overwritten(tmp_path: Path) -> None:
 def test_a_mode_keeps_others_from_reading(tmp_path: Path) -> None:
     write_atomically(tmp_path / "report.json", "{}", mode=0o600)
     assert stat.S_IMODE((tmp_path / "report.json").stat().st_mode) == 0o600
+
+
+def test_a_replaced_file_keeps_its_mode_and_the_link_to_it(tmp_path: Path) -> None:
+    path, link = tmp_path / "grades.csv", tmp_path / "link"
+    path.touch(mode=0o600)
+    link.symlink_to(path)
+    with replacing(link) as part:
+        part.write_text("new")
+    assert link.is_symlink() and path.read_text() == "new" and stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    """As for `--output /dev/stdout`."""
+    os.mkfifo(tmp_path / "pipe")
+    with replacing(tmp_path / "pipe") as part:
+        assert part == tmp_path / "pipe"
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_a_failed_body_leaves_the_earlier_file_alone(tmp_path: Path) -> None:
+    (tmp_path / "grades.csv").write_text("earlier")
+    with pytest.raises(ValueError), replacing(tmp_path / "grades.csv") as part:
+        part.write_text("half")
+        raise ValueError
+    assert (tmp_path / "grades.csv").read_text() == "earlier" and len([*tmp_path.iterdir()]) == 1
