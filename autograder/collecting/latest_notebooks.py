@@ -6,7 +6,7 @@ from pathlib import Path
 
 from autograder.collecting.candidates import Candidate, Skipped
 from autograder.collecting.choosing import Read, choose, read
-from autograder.collecting.scripts import notebook_of
+from autograder.collecting.scripts import ScriptTooLarge, notebook_of
 from autograder.collecting.zip_or_folder import NO_NOTEBOOK, SCRIPTS, Unreadable
 from autograder.course.handout import Handout
 from autograder.grading import reading
@@ -105,17 +105,14 @@ def _read(of_student: Sequence[Candidate], released: Handout) -> tuple[list[Read
     for candidate in of_student:
         try:
             content = candidate.entry.read()
-        except Unreadable as error:
+            notebook = notebook_of(content, released) if _is_script(candidate) else content
+        except (Unreadable, ScriptTooLarge) as error:
             unfit.append((candidate.entry, str(error)))
             continue
-        if _is_script(candidate):
-            notebook = notebook_of(content, released)
-            if notebook is None:
-                unfit.append((candidate.entry, NO_NOTEBOOK))
-                continue
-            content = notebook
-        if other := released.other_chapter_with(reading.grade_ids(File(content))):
+        if notebook is None:
+            unfit.append((candidate.entry, NO_NOTEBOOK))
+        elif other := released.other_chapter_with(reading.grade_ids(File(notebook))):
             unfit.append((candidate.entry, f"it is the notebook of {other}, not of {released.chapter}"))
         else:
-            all_read.append(read(candidate, content, released))
+            all_read.append(read(candidate, notebook, released))
     return all_read, unfit

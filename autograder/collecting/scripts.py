@@ -26,27 +26,34 @@ _JUPYTEXT = re.compile(r"\A(#!.*\n)?(# -\*-.*\n)?# ---\n(#.*\n)*?#\s+jupytext:")
 _COMMAND = re.compile(r"^get_ipython\(\)\..*\n?", re.M)
 
 
+class ScriptTooLarge(Exception):
+    """A Python file was made from a notebook, and is too large to turn back; the message says what to do."""
+
+
 def notebook_of(script: bytes, released: Handout) -> bytes | None:
     """Return the notebook that a Python file was made from, with the ids of the released cells.
 
-    Returns None if it was not made from one, or is too large.
+    Returns None if it was not made from one. Raises ScriptTooLarge.
     """
     try:
         text = script.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
         return None
-    if len(script) > MAX_BYTES or len(_BEGINNING.findall(text)) > MAX_CELLS:
+    beginning = text[:MAX_BYTES]
+    exported = _EXPORTED.search(beginning)
+    if not (exported or _PERCENT.search(beginning) or _JUPYTEXT.match(beginning)):
         return None
-    if _EXPORTED.search(text):
+    if len(script) > MAX_BYTES or len(_BEGINNING.findall(text)) > MAX_CELLS:
+        limits = f"{MAX_BYTES // 1000} kB or {MAX_CELLS:,} cells"
+        raise ScriptTooLarge(f"a script of more than {limits}, which is not read: ask for the notebook itself")
+    if exported:
         sources = _EXPORTED.split(_COMMAND.sub("", text))[1:]
         cells = [new_code_cell(source.strip("\n")) for source in sources if source.strip()]
-    elif _PERCENT.search(text) or _JUPYTEXT.match(text):
+    else:
         try:
             cells = jupytext.reads(text, fmt="py").cells
         except Exception:  # jupytext promises no exception of its own for a header or a cell that it cannot read
             return None
-    else:
-        return None
     metadata = {"kernelspec": released.notebook["metadata"]["kernelspec"]}
     notebook = new_notebook(cells=[*_with_ids(cells, released)], metadata=metadata)
     for number, cell in enumerate(notebook.cells):

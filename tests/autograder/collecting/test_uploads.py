@@ -15,7 +15,7 @@ from nbconvert import PythonExporter
 
 from autograder.cli.main import main
 from autograder.collecting.latest_notebooks import MAX_NOTEBOOKS
-from autograder.collecting.scripts import notebook_of
+from autograder.collecting.scripts import ScriptTooLarge, notebook_of
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -291,10 +291,19 @@ def test_no_upload_can_pretend_to_have_been_too_large(course, collect, capsys, n
 LARGE = {"light": "x\n\n" * 2_100, "percent": "# %%\nx\n" * 2_100, "long": "x = 1\n" * 40_000}
 
 
+def test_a_script_that_is_too_large_is_named_with_the_limit(course, collect):
+    """A large Python file that was not made from a notebook is just another file."""
+    code, out = collect({f"{ADA}/work.py": LARGE["percent"], "Bob_2_assignsubmission_file/x.py": LARGE["long"]})
+    assert code == 1 and "no notebook: participant-1, participant-2" in out
+    assert f"skipped: {ADA}/work.py: a script of more than 200 kB or 2,000 cells, which is not read: ask for the" in out
+    assert "x.py: not a notebook" in out
+
+
 @pytest.mark.parametrize("cells", LARGE.values(), ids=LARGE)
-def test_a_script_that_would_take_long_to_read_is_no_notebook(cells):
+def test_a_script_that_would_take_long_to_read_is_not_read(cells):
     script = f"# ---\n# jupyter:\n#   jupytext:\n#     text_representation: {{}}\n# ---\n\n{cells}"
     kernel = {"name": "python3", "display_name": "Python 3"}
     released = SimpleNamespace(notebook={"metadata": {"kernelspec": kernel}}, editable=(), nbgrader_cells=())
-    assert notebook_of(script.encode(), released) is None
+    with pytest.raises(ScriptTooLarge):
+        notebook_of(script.encode(), released)
     assert notebook_of(script[:3_000].encode(), released)
