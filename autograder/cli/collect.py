@@ -47,6 +47,7 @@ def run(options: Namespace) -> int:
 
 
 def _print(collected: Collected, submitted: Path) -> None:
+    from autograder.gradebook.hand_in_times import TIMESTAMP
     from check.words import count, shown
 
     print(f"Read as {collected.layout}; {collected.ids}.")
@@ -61,6 +62,12 @@ def _print(collected: Collected, submitted: Path) -> None:
         print(f"without a time, so the time of the replaced file counts: {named}: give the times with --table FILE")
     if collected.late:
         print(f"marked as late by the platform: {', '.join(map(shown, collected.late))}")
+    if collected.uncertain:
+        print(
+            f"marked as late, and an extension: {', '.join(map(shown, collected.uncertain))}: their time is a second "
+            "after the class's due date, so they count as in time: give the exact times with --table FILE, or write "
+            f"them into {submitted.with_name(TIMESTAMP)}"
+        )
     for file, reason in collected.superseded:
         print(f"superseded: {shown(file)}: {shown(reason)}")
     for file, reason in collected.skipped:

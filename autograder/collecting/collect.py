@@ -19,6 +19,7 @@ from autograder.course.handout import load_handout
 from autograder.course.regrade_requests import FILE
 from autograder.course.teams import save_teams
 from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.deadlines import load_rules
 from autograder.gradebook.hand_in_times import LATE_MARK, UNCHANGED, time_handed_in
 from autograder.gradebook.queries import due_date, known_students, recorded_times
 from autograder.gradebook.regrading import gather, gradable
@@ -38,7 +39,8 @@ class Collected:
     placed: student -> "new", "replaced" or "unchanged". sources: student -> where the time of handing in comes from.
     superseded: (file, reason) for files of students whose other file counts. skipped: (file, reason).
     earlier_time: students whose file was replaced by one without a time, so that the time of the replaced file counts.
-    late: students whom the platform marked as late. unusable: students who handed in no notebook of the chapter.
+    late: students whom the platform marked as late. uncertain: those of them whose time was made from the mark, and who
+    have an extension. unusable: students who handed in no notebook of the chapter.
     undecided: students with several notebooks, of which none was taken.
     requests: students with a file of regrade requests.
     """
@@ -52,6 +54,7 @@ class Collected:
     skipped: list[tuple[str, str]]
     earlier_time: tuple[str, ...]
     late: tuple[str, ...]
+    uncertain: tuple[str, ...]
     unusable: tuple[str, ...]
     undecided: tuple[str, ...]
     requests: tuple[str, ...]
@@ -111,6 +114,8 @@ def collect(
     prefixes = {student: candidate.name.prefix for student, candidate in requests.items()}
     prefixes |= {student: name.prefix for student, name in names.items()}
     save_prefixes(course, chapter, layout.platform, {student: prefix for student, prefix in prefixes.items() if prefix})
+    late = tuple(student for student, name in names.items() if name.late)
+    rules = load_rules(course, chapter)
     return Collected(
         layout.description,
         finder.description,
@@ -120,7 +125,8 @@ def collect(
         latest.superseded,
         [(entry.name, reason) for entry, reason in skipped],
         tuple(s for s, new in placements.items() if new.effect == "replaced" and not new.handed_in and s in recorded),
-        tuple(student for student, name in names.items() if name.late),
+        late,
+        tuple(s for s in late if sources.get(s) == LATE_MARK and rules.due(s, due) != due),
         tuple(sorted(placed_unusable)),
         tuple(sorted(latest.undecided)),
         tuple(requests),

@@ -442,6 +442,20 @@ def test_canvas_marks_late_files_or_its_table_has_the_times(course, zipped, due,
     assert "the platform's table: 2 submissions" in printed.out and "Canvas's LATE" in printed.out
 
 
+def test_a_late_mark_does_not_say_when_an_extension_ended(course, zipped, due, roster, capsys):
+    """LATE may count from Canvas's own date for the student, and the class's due date is before the extension."""
+    roster(*((number, "", "", "") for number in "123"))
+    for student in "12":
+        assert main(["extend", student, CHAPTER, "--until", "2026-02-06", "--course", str(course)]) == 0
+    files = {"ada_1_10_x.ipynb": b"a", "bob_LATE_2_11_x.ipynb": b"b", "cleo_LATE_3_12_x.ipynb": b"c"}
+    _, printed = collect(course, zipped(files), capsys)
+    assert "and an extension: 2: their time is a second after the class's due date" in printed.out
+    rows = ["user_id,submitted_at", "2,2026-02-07T08:00:00Z"]
+    (course / "times.csv").write_text("\n".join(rows))
+    _, printed = collect(course, zipped(files), capsys, "--table", course / "times.csv")
+    assert "and an extension" not in printed.out and stamps(course)["2"] == "2026-02-07 08:00:00 UTC\n"
+
+
 def test_the_time_of_a_download_is_not_the_time_of_handing_in(course, zipped, due, capsys):
     """Canvas and Moodle write entries with the time of the download."""
     _, printed = collect(course, zipped({MOODLE.format("A", 1): b"a"}), capsys)
