@@ -77,7 +77,10 @@ def _print(collected: Collected, submitted: Path) -> None:
         print(f"no notebook: {without}: `autograder grade` gives them 0 points and a page that says what to hand in")
     if collected.undecided:
         several = ", ".join(map(shown, collected.undecided))
-        print(f"several notebooks, and none was taken: {several}: copy the right one to {submitted}")
+        print(
+            f"several notebooks, and none was taken: {several}: copy the right one to {submitted}, and collect again, "
+            "for its time"
+        )
     if collected.requests:
         print(f"regrade requests: {', '.join(map(shown, collected.requests))}: `autograder requests` lists them")
     parts = len(collected.placed), len(collected.skipped), len(collected.superseded)

@@ -8,6 +8,7 @@ merged, and no file is written under a name from the download. A submission that
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from autograder.collecting.candidates import Candidate
@@ -23,7 +24,14 @@ from autograder.gradebook.deadlines import load_rules
 from autograder.gradebook.hand_in_times import LATE_MARK, UNCHANGED, time_handed_in
 from autograder.gradebook.queries import due_date, known_students, recorded_times
 from autograder.gradebook.regrading import gather, gradable
-from autograder.gradebook.submitted_folder import Placement, effect_of, place, place_requests, place_unusable
+from autograder.gradebook.submitted_folder import (
+    Placement,
+    effect_of,
+    place,
+    place_requests,
+    place_unusable,
+    submitted_content,
+)
 from autograder.grading.submitted_file import TooLarge
 from autograder.platforms.sheets import Sheet
 
@@ -41,7 +49,7 @@ class Collected:
     earlier_time: students whose file was replaced by one without a time, so that the time of the replaced file counts.
     late: students whom the platform marked as late. uncertain: those of them whose time was made from the mark, and who
     have an extension. unusable: students who handed in no notebook of the chapter.
-    undecided: students with several notebooks, of which none was taken.
+    undecided: students with several notebooks, of which none was taken and none is in the course.
     requests: students with a file of regrade requests.
     """
 
@@ -81,7 +89,8 @@ def collect(
     with tempfile.TemporaryDirectory() as temporary, open_download(download) as entries:
         found = find_students(entries, known_students(coursedir), sheet, by_name)
         layout, finder, skipped = found.layout, found.finder, found.skipped
-        latest = latest_notebooks(found.candidates, released, Path(temporary))
+        in_course = partial(submitted_content, coursedir)
+        latest = latest_notebooks(found.candidates, released, Path(temporary), in_course)
         skipped += latest.skipped
         due, recorded = due_date(coursedir), recorded_times(coursedir)
         placements: dict[str, Placement] = {}

@@ -1,6 +1,6 @@
 """Choose the notebook that counts from all the files that each student handed in, within limits."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +24,7 @@ class Latest:
     chosen: student -> the candidate that counts, and the path of its bytes.
     superseded: (file, reason) for files of students whose other file counts.
     skipped: files that cannot count.
-    undecided: students with several notebooks of which any could count.
+    undecided: students with several notebooks of which any could count, and none is in the course.
     unfit: student -> candidates, for students without a file that can count.
     """
 
@@ -35,8 +35,13 @@ class Latest:
     unfit: dict[str, list[Candidate]] = field(default_factory=dict)
 
 
-def latest_notebooks(candidates: Iterable[Candidate], released: Handout, folder: Path) -> Latest:
-    """Choose each student's notebook of the released chapter, and write its bytes into an empty folder."""
+def latest_notebooks(
+    candidates: Iterable[Candidate], released: Handout, folder: Path, in_course: Callable[[str], bytes | None]
+) -> Latest:
+    """Choose each student's notebook of the released chapter, and write its bytes into an empty folder.
+
+    in_course: returns the bytes of the notebook that the course has of a student. If nothing else decides, it counts.
+    """
     latest = Latest()
     total = 0
     for number, (student, of_student) in enumerate(sorted(_by_student(candidates).items())):
@@ -47,12 +52,14 @@ def latest_notebooks(candidates: Iterable[Candidate], released: Handout, folder:
             latest.unfit[student] = of_student
             continue
         best, others = choose(all_read, released.chapter)
-        reasons = [(one.candidate.entry, reason) for one, reason in others]
+        if best:
+            latest.superseded += [(one.candidate.entry.name, reason) for one, reason in others]
+        else:
+            best = next((one for one, _ in others if one.content == in_course(student)), None)
+            latest.skipped += [(one.candidate.entry, reason) for one, reason in others if one is not best]
         if best is None:
-            latest.skipped += reasons
             latest.undecided.add(student)
             continue
-        latest.superseded += [(entry.name, reason) for entry, reason in reasons]
         total += len(best.content)
         if total > MAX_TOTAL:
             reason = f"the download holds more than the limit of {size(MAX_TOTAL)}"

@@ -43,6 +43,12 @@ def effect_of(path: Path, written: float, coursedir: CourseDirectory, student: s
     return "replaced" if written >= int(submitted.stat().st_mtime) else "older"
 
 
+def submitted_content(coursedir: CourseDirectory, student: str) -> bytes | None:
+    """Return the bytes of a student's notebook in the course; None if there is no notebook."""
+    submitted = _submitted(coursedir, student)
+    return submitted.read_bytes() if submitted.exists() else None
+
+
 def place(placements: Mapping[str, Placement], coursedir: CourseDirectory, folder: Path) -> None:
     """Place notebooks, each with nbgrader's timestamp.txt.
 

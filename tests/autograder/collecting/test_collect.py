@@ -11,6 +11,7 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.cli.main import main
+from autograder.collecting.file_prefixes import load_prefixes
 from autograder.gradebook.coursedir import open_coursedir
 from tests.conftest import CHAPTER
 
@@ -440,6 +441,23 @@ def test_canvas_marks_late_files_or_its_table_has_the_times(course, zipped, due,
     _, printed = collect(course, zipped(files), capsys, "--table", tmp_path / "times.csv")
     assert stamps(course) == {"1": "2026-02-01 08:00:00 UTC\n", "2": "2026-02-04 00:00:00 UTC\n", "3": late}
     assert "the platform's table: 2 submissions" in printed.out and "Canvas's LATE" in printed.out
+
+
+def test_a_notebook_placed_by_hand_is_found_in_the_download(course, zipped, due, hand_in, contents, capsys):
+    """It needs its time of handing in, and its feedback has to go back to the platform."""
+    inner = zipped({"a.ipynb": contents["perfect"], "b.ipynb": contents["mistake-1"], "0.ipynb": b""}).read_bytes()
+    download = zipped({"ada_LATE_1_10_both.zip": inner})
+    _, printed = collect(course, download, capsys)
+    assert "copy the right one to" in printed.out and "collect again, for its time" in printed.out
+    hand_in("1", contents["mistake-1"])
+    for _ in range(2):
+        code, printed = collect(course, download, capsys)
+        assert code == 1 and "unchanged: 1 (1)" in printed.out and "none was taken" not in printed.out
+        assert "both.zip/a.ipynb: ada_LATE_1_10_both.zip/a.ipynb and" in printed.out
+        assert submitted(course) == {"1": contents["mistake-1"]} and stamps(course) == {
+            "1": "2026-02-03 12:00:01 UTC\n"
+        }
+    assert load_prefixes(course, CHAPTER)["canvas"].keys() == {"1"}
 
 
 def test_a_late_mark_does_not_say_when_an_extension_ended(course, zipped, due, roster, capsys):
