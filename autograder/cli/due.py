@@ -60,7 +60,10 @@ def run(options: Namespace) -> int:
             set_due(gradebook, options.course, chapter, due, steps)
     with usable_gradebook():
         due, rules = due_date(coursedir), load_rules(options.course, chapter)
-    print(f"Students of {chapter} read: {' '.join(sentences(due, rules))}" if due else f"{chapter} has no due date.")
+    if due:
+        print(f"Students of {chapter} read: {' '.join(sentences(due, rules))}")
+    else:
+        print(f"{chapter} has no due date{', so the extensions have no effect' if rules.extensions else ''}.")
     for student, extension in sorted(rules.extensions.items()):
         print(f"  {shown(student)} has until {shown_time(extension.until)}. {shown(extension.why)}".rstrip())
     if of_earlier_date:

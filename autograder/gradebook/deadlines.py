@@ -70,10 +70,9 @@ def save_rules(course: Path, chapter: str, rules: Rules) -> None:
 
 
 def set_due(gradebook: Gradebook, course: Path, chapter: str, due: datetime | None, steps: tuple[Step, ...]) -> None:
-    """Set the due date, None for none, and the steps. Without a due date, there are no extensions any more."""
+    """Set the due date, None for none, and the steps. Extensions stay, but have no effect without a due date."""
     gradebook.update_or_create_assignment(chapter, duedate=due)
-    rules = replace(load_rules(course, chapter), steps=steps)
-    save_rules(course, chapter, rules if due else Rules())
+    save_rules(course, chapter, replace(load_rules(course, chapter), steps=steps))
     store_extensions(gradebook, course, chapter)
 
 

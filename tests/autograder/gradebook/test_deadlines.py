@@ -107,6 +107,21 @@ def test_an_extension_counts_before_and_after_a_submission_exists(course, run, h
     assert totals(course) == {"ada": 25, "bob": 12.5, "cleo": 25, "dan": 0}
 
 
+def test_an_extension_outlives_a_due_date_that_is_removed_and_set_again(course, run, hand_in, contents):
+    late_class(course, hand_in, contents)
+    with open_gradebook(course) as gradebook:
+        gradebook.update_or_create_student("bob")
+    run("due", CHAPTER, "--at", "2026-02-03 13:00", *STEPS)
+    run("extend", "bob", CHAPTER, "--until", "2026-02-04", "--why", "ill")
+    run("grade", CHAPTER)
+    _, out = run("due", CHAPTER, "--at", "never")
+    assert "01_attention has no due date, so the extensions have no effect." in out and "bob has until" in out
+    run("grade", CHAPTER)
+    run("due", CHAPTER, "--at", "2026-02-03 13:00", *STEPS)
+    run("grade", CHAPTER)
+    assert totals(course) == {"ada": 25, "bob": 25, "cleo": 5, "dan": 0}
+
+
 def test_students_see_the_date_in_the_notebook_the_readme_and_submit_check(course, run, hand_in, contents, tmp_path):
     run("due", CHAPTER, "--at", "2026-02-03 13:00", "--late", "50%", "2026-02-05")
     assert run("release", CHAPTER)[0] == 0
