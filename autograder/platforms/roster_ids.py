@@ -71,7 +71,6 @@ def assign_ids(roster: Roster, known: Collection[KnownStudent], column: str) -> 
     skipped, listed = list(roster.skipped), set[str]()
     for person in roster.people:
         matching = directory.find(person.identifiers)
-        listed.update(matching)
         if not matching and column not in roster.columns:
             raise UnusableTable(
                 f"the ids in this course are Moodle's or Canvas's {column!r}, and this table has no such column, so "
@@ -79,6 +78,7 @@ def assign_ids(roster: Roster, known: Collection[KnownStudent], column: str) -> 
                 f"one for new students: --ids with {_or({c: c for c in roster.columns})}"
             )
         student = matching[0] if matching else person.identifiers.get(column, "")
+        listed.update(matching or [student])  # who may be skipped below as another student with this id
         if reason := _problem(student, matching, ids, column) or _twice(student, students):
             skipped.append((student if len(matching) < 2 and student else _name(person), reason))
         else:

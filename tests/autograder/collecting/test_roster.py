@@ -125,6 +125,16 @@ def test_students_who_left_are_listed_and_withdrawn_by_request(run, tmp_path):
     assert "enrolled again: 4701" in printed and load_roster(tmp_path / "course").withdrawn == frozenset()
 
 
+def test_a_table_of_another_platform_withdraws_no_one_whose_id_it_has(run, tmp_path):
+    """Canvas's SIS user id may be Moodle's ID number, but the command cannot know that."""
+    run("roster", participants("ID number", lecturer=False))
+    rows = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section"], ["    Points Possible", "", "", "", ""]]
+    rows += [[f"Some Body {n}", str(n), value(n)["ID number"], f"user{n}", ""] for n in STUDENTS if n > 1]
+    _, printed = run("roster", "\n".join(map(",".join, rows)) + "\n", "--ids", "SIS User ID", "--remove")
+    assert "4702: is the id of another student" in printed
+    assert load_roster(tmp_path / "course").withdrawn == {"4701"}
+
+
 def test_a_damaged_file_of_identifiers_is_one_line(run, tmp_path):
     run("roster", BOTH)
     (tmp_path / "course" / "roster.json").write_text('{"ids": 3}')
