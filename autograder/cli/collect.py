@@ -68,6 +68,11 @@ def _print(collected: Collected, submitted: Path) -> None:
             "after the class's due date, so they count as in time: give the exact times with --table FILE, or write "
             f"them into {submitted.with_name(TIMESTAMP)}"
         )
+    if collected.strangers:
+        print(
+            f"not in the roster, or withdrawn: {', '.join(map(shown, collected.strangers))}: exports to the platform's "
+            "table leave them out; `autograder roster` imports a newer table"
+        )
     for file, reason in collected.superseded:
         print(f"superseded: {shown(file)}: {shown(reason)}")
     for file, reason in collected.skipped:

@@ -6,7 +6,7 @@ merged, and no file is written under a name from the download. A submission that
 """
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,7 @@ from autograder.gradebook.submitted_folder import (
     submitted_content,
 )
 from autograder.grading.submitted_file import TooLarge
+from autograder.platforms.known_students import KnownStudent
 from autograder.platforms.sheets import Sheet
 
 MAX_UNUSABLE = 10  # files of a student without a notebook that are kept
@@ -50,7 +51,7 @@ class Collected:
     late: students whom the platform marked as late. uncertain: those of them whose time was made from the mark, and who
     have an extension. unusable: students who handed in no notebook of the chapter.
     undecided: students with several notebooks, of which none was taken and none is in the course.
-    requests: students with a file of regrade requests.
+    requests: students with a file of regrade requests. strangers: students who are not in the roster or have withdrawn.
     """
 
     layout: str
@@ -66,6 +67,7 @@ class Collected:
     unusable: tuple[str, ...]
     undecided: tuple[str, ...]
     requests: tuple[str, ...]
+    strangers: tuple[str, ...]
 
     @property
     def complete(self) -> bool:
@@ -87,7 +89,8 @@ def collect(
     """
     coursedir, released = open_coursedir(course, chapter), load_handout(course, chapter)
     with tempfile.TemporaryDirectory() as temporary, open_download(download) as entries:
-        found = find_students(entries, known_students(coursedir), sheet, by_name)
+        known = known_students(coursedir)
+        found = find_students(entries, known, sheet, by_name)
         layout, finder, skipped = found.layout, found.finder, found.skipped
         in_course = partial(submitted_content, coursedir)
         latest = latest_notebooks(found.candidates, released, Path(temporary), in_course)
@@ -139,7 +142,18 @@ def collect(
         tuple(sorted(placed_unusable)),
         tuple(sorted(latest.undecided)),
         tuple(requests),
+        _strangers(names, known),
     )
+
+
+def _strangers(students: Collection[str], known: Iterable[KnownStudent]) -> tuple[str, ...]:
+    """Return the students who are not in the roster or have withdrawn; none if the roster has none of the students.
+
+    Then there is no roster, or the platform hides who the students are.
+    """
+    listed = {student.id for student in known if student.identifiers and not student.withdrawn}
+    strangers = tuple(student for student in students if student not in listed)
+    return strangers if len(strangers) < len(students) else ()
 
 
 def _without_notebook(found: Found, latest: Latest) -> dict[str, list[Candidate]]:

@@ -113,6 +113,18 @@ def test_a_table_that_is_not_a_roster_is_refused_with_a_reason(course, run, tmp_
     assert students(course) == {}
 
 
+def test_collect_names_the_students_whom_the_roster_does_not_list(course, run, zipped, tmp_path):
+    """Exports to the platform's own table have no row for them."""
+    files = {f"{name}_01_attention.ipynb": b"?" for name in ("lovelaceada_123_50", "eve_124_51", "x_777_52")}
+    zipped(files)
+    assert "not in the roster" not in run("collect", CHAPTER, "download.zip")[1]
+    run("roster", "canvas.csv")
+    assert "not in the roster, or withdrawn: 777: exports" in run("collect", CHAPTER, "download.zip")[1]
+    (tmp_path / "canvas.csv").write_text(re.sub('^"=".*\n', "", CANVAS, flags=re.M))
+    run("roster", "canvas.csv", "--remove")
+    assert "not in the roster, or withdrawn: 124, 777: exports" in run("collect", CHAPTER, "download.zip")[1]
+
+
 @pytest.fixture
 def canvas_class(course, run, zipped, contents):
     """Student 123 has all points, 124 has 0, 125 handed in nothing, and 777 is in no table of Canvas's."""
