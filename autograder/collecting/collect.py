@@ -110,7 +110,7 @@ def collect(
             if effect == "unchanged" and student in found.requests and not in_time:
                 handed_in, source = None, UNCHANGED  # a request must not make the notebook late
             placements[student], sources[student] = Placement(path, written, effect, handed_in), source
-        place(placements, coursedir, Path(temporary, "collected"))
+        place(placements, coursedir)
         requests = _requests(found, latest)
         for student, candidate in requests.items():
             place_requests(_content(candidate), coursedir, student)

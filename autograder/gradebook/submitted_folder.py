@@ -1,4 +1,4 @@
-"""Place submissions in `course/submitted`, by nbgrader's own collector."""
+"""Place submissions in `course/submitted`."""
 
 import hashlib
 import os
@@ -9,12 +9,11 @@ from datetime import datetime
 from pathlib import Path
 
 import msgspec
-from nbgrader.apps import ZipCollectApp
 from nbgrader.coursedir import CourseDirectory
 
+from autograder.course.atomic_write import replacing
 from autograder.course.regrade_requests import FILE as REQUESTS
 from autograder.course.regrade_requests import MAX_BYTES as MAX_REQUESTS
-from autograder.gradebook.coursedir import quiet_log
 from autograder.gradebook.hand_in_times import TIMESTAMP, timestamp_text
 from autograder.grading.submitted_file import OF_NBGRADER, TOO_LARGE, TooLarge
 
@@ -49,16 +48,12 @@ def submitted_content(coursedir: CourseDirectory, student: str) -> bytes | None:
     return submitted.read_bytes() if submitted.exists() else None
 
 
-def place(placements: Mapping[str, Placement], coursedir: CourseDirectory, folder: Path) -> None:
-    """Place notebooks, each with nbgrader's timestamp.txt.
-
-    Args:
-        placements: student -> placement.
-        folder: a new folder for temporary files.
-    """
+def place(placements: Mapping[str, Placement], coursedir: CourseDirectory) -> None:
+    """Place notebooks, each with nbgrader's timestamp.txt. placements: student -> placement."""
     changed = {student: placement for student, placement in placements.items() if placement.effect != "unchanged"}
     _keep_replaced([_submitted(coursedir, student) for student in changed], Path(coursedir.root))
-    _collect(changed, coursedir, folder)
+    for student, placement in changed.items():
+        _put(placement, _submitted(coursedir, student))
     for student, placement in placements.items():
         if placement.handed_in:
             path = _submitted(coursedir, student).with_name(TIMESTAMP)
@@ -120,22 +115,15 @@ def _keep_replaced(submitted: Iterable[Path], course: Path) -> None:
             shutil.copy2(path, copy)
 
 
-def _collect(placements: Mapping[str, Placement], coursedir: CourseDirectory, folder: Path) -> None:
-    """Let nbgrader's zip_collect place the notebooks, from folders that are named after the students."""
-    chapter = coursedir.assignment_id
-    archive = folder / chapter / "archive"
-    archive.mkdir(parents=True)
-    for student, placement in placements.items():
-        (archive / student).mkdir()
-        shutil.copy2(placement.path, archive / student / f"{chapter}.ipynb")
-    with quiet_log() as (log, _):
-        app = ZipCollectApp(config=coursedir.config, force=True)
-        app.log, app.coursedir = log, coursedir
-        app.collect_directory_structure = str(folder / "{assignment_id}" / "{collect_step}")
-        app.init_plugins()
-        app.collector_plugin_inst.named_regexp = r".*/(?P<student_id>[^/]+)/(?P<file_id>[^/]+)\.ipynb$"
-        app.extract_archive_files()
-        app.process_extracted_files()
-    for student, placement in placements.items():
+def _put(placement: Placement, submitted: Path) -> None:
+    """Replace everything that a student handed in by a notebook, which is complete even after a killed run."""
+    submitted.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(submitted) as part:
+        shutil.copyfile(placement.path, part)
         # Keep the file's own time, so that the later of two downloads wins in any order of collection.
-        os.utime(_submitted(coursedir, student), (placement.written, placement.written))
+        os.utime(part, (placement.written, placement.written))
+        for path in submitted.parent.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path.name not in (submitted.name, part.name):
+                path.unlink()

@@ -68,7 +68,7 @@ class ExchangeInbox:
                     again = effect == "unchanged" and requests.raw  # a request must not make the notebook late
                     handed_in = None if again else arrival.handed_in.replace(tzinfo=None)
                     placements[arrival.student] = Placement(path, written, effect, handed_in)
-            place(placements, coursedir, Path(folder, "collected"))
+            place(placements, coursedir)
             for student, content in requested.items():
                 place_requests(content, coursedir, student)
         return skipped

@@ -3,9 +3,11 @@
 import json
 import os
 import re
+import shutil
 import time
 import unicodedata
 import zipfile
+from pathlib import Path
 
 import pytest
 from nbgrader.api import Gradebook
@@ -403,6 +405,26 @@ def test_a_later_download_replaces_and_keeps_the_earlier_one(course, zipped, cap
     code, printed = collect(course, zipped({path: b"first"}, 2025), capsys)
     assert code == 1 and "ada/01_attention.ipynb: older than the submission that ada already has" in printed.out
     assert submitted(course)["ada"] == b"second"
+
+
+def test_an_interrupted_copy_is_not_taken_for_a_later_submission(course, zipped, monkeypatch, capsys):
+    """Half of a file has the time of the interruption, which is after that of the download."""
+    collect(course, zipped({"ada/01_attention.ipynb": b"first"}), capsys)
+    copyfile = shutil.copyfile
+
+    def interrupted(source, target, **options):
+        if "submitted" not in str(target):
+            return copyfile(source, target, **options)
+        Path(target).write_bytes(b"sec")
+        raise KeyboardInterrupt
+
+    later = zipped({"ada/01_attention.ipynb": b"second"}, name="later.zip")
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfile", interrupted)
+        assert main(["collect", CHAPTER, str(later), "--course", str(course)]) == 2
+    collect(course, later, capsys)
+    assert submitted(course) == {"ada": b"second"}
+    assert {path.name for path in (course / "submitted").rglob("*.*")} == {f"{CHAPTER}.ipynb", "timestamp.txt"}
 
 
 def test_a_folder(course, tmp_path, capsys):
