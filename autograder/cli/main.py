@@ -1,6 +1,7 @@
 """The `autograder` command. Each subcommand is a file beside this one."""
 
 import argparse
+import errno
 import os
 import select
 import signal
@@ -59,6 +60,7 @@ COMMANDS = {
     "certificates": certificates,
 }
 STDOUT = 1
+REFUSED = (errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EDQUOT)  # the machine, and no bug, refuses to write
 FAILED = 2  # the exit code; 1 means that the command worked, and found something to report
 
 
@@ -85,6 +87,11 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail("interrupted; finished work is kept, and the same command continues from there")
     except UserError as error:
         return _fail(str(error))
+    except OSError as error:
+        if error.errno not in REFUSED:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{where}{error.strerror}: resolve this, and the same command continues from what is finished")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,5 +1,6 @@
 """The command line: its options, messages and exit codes."""
 
+import errno
 import os
 import random
 import re
@@ -77,6 +78,22 @@ def test_a_user_error_is_one_line_and_exit_code_2(arguments, words, tmp_path, ca
     assert main([*arguments, "--course", str(tmp_path)]) == 2
     message = capsys.readouterr().err
     assert words in message and message.count("\n") == 1
+
+
+@pytest.mark.parametrize(("error", "words"), [
+    (PermissionError(errno.EACCES, "Permission denied", "/course/.lock"), "/course/.lock: Permission denied: "),
+    (OSError(errno.ENOSPC, "No space left on device"), "No space left on device: "),
+], ids=["permission", "full"])  # fmt: skip
+def test_what_the_system_refuses_is_one_line(error, words, tmp_path, monkeypatch, capsys):
+    """As in a course folder of another account, or on a full disk."""
+
+    def refused(options):
+        raise error
+
+    monkeypatch.setattr(mistakes, "run", refused)
+    assert main(["mistakes", "--course", str(tmp_path)]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith(f"autograder: {words}") and message.count("\n") == 1
 
 
 @pytest.mark.parametrize("bug", [KeyError("softmax"), FileNotFoundError("no such file of ours")], ids=repr)
