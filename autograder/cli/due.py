@@ -51,12 +51,14 @@ def run(options: Namespace) -> int:
     require_course(options.course)
     coursedir = open_coursedir(options.course, chapter)
     of_earlier_date: list[str] = []
+    dropped: tuple[Step, ...] = ()
     if options.at:
         due = None if options.at == "never" else parse_when(options.at)
         steps = _steps(options.late, due)
         with course_lock(options.course), usable_gradebook(), open_gradebook(coursedir) as gradebook:
             if due and due != (earlier := due_date_in(gradebook, chapter)):
                 of_earlier_date = students_with_marks_of(options.course, chapter, earlier)
+            dropped = () if steps else load_rules(options.course, chapter).steps
             set_due(gradebook, options.course, chapter, due, steps)
     with usable_gradebook():
         due, rules = due_date(coursedir), load_rules(options.course, chapter)
@@ -66,6 +68,9 @@ def run(options: Namespace) -> int:
         print(f"{chapter} has no due date{', so the extensions have no effect' if rules.extensions else ''}.")
     for student, extension in sorted(rules.extensions.items()):
         print(f"  {shown(student)} has until {shown_time(extension.until)}. {shown(extension.why)}".rstrip())
+    if dropped:
+        shares = ", ".join(f"{step.share:.0%}" for step in dropped)
+        print(f"The earlier steps of late work no longer count: {shares}. To keep them, give them with --late.")
     if of_earlier_date:
         print(
             "These times of handing in come from Canvas's LATE marks and the earlier due date, so collect Canvas's "

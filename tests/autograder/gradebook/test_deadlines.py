@@ -107,6 +107,13 @@ def test_an_extension_counts_before_and_after_a_submission_exists(course, run, h
     assert totals(course) == {"ada": 25, "bob": 12.5, "cleo": 25, "dan": 0}
 
 
+def test_steps_do_not_vanish_without_a_word(run):
+    """An instructor who only moves the date would otherwise give full credit for late work."""
+    outputs = [run("due", CHAPTER, "--at", "2026-02-04", *steps)[1] for steps in (STEPS, [], [])]
+    words = "The earlier steps of late work no longer count: 50%, 20%. To keep them, give them with --late"
+    assert [words in output for output in outputs] == [False, True, False]
+
+
 def test_an_extension_outlives_a_due_date_that_is_removed_and_set_again(course, run, hand_in, contents):
     late_class(course, hand_in, contents)
     with open_gradebook(course) as gradebook:
