@@ -19,10 +19,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
+    from autograder.collecting.late_marks import students_with_marks_of
     from autograder.course.lock import course_lock
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.deadlines import Rules, extend, load_rules, parse_when, sentences
     from autograder.gradebook.engine import usable_gradebook
+    from autograder.gradebook.hand_in_times import TIMESTAMP
     from autograder.gradebook.queries import due_date, known_student, open_gradebook
     from check.words import shown
 
@@ -40,5 +42,11 @@ def run(options: Namespace) -> int:
             )
         extend(gradebook, options.course, chapter, student, until, options.why)
     print(f"{shown(student)} reads: {' '.join(sentences(due, load_rules(options.course, chapter), student))}")
+    if until and student in students_with_marks_of(options.course, chapter, due, [True]):
+        file = options.course / "submitted" / student / chapter / TIMESTAMP
+        print(
+            "The time of handing in comes from Canvas's LATE mark, a second after the class's due date, so the work "
+            f"counts as in time. Write the exact time into {shown(file, 300)}, or collect with --table FILE."
+        )
     print(f"`autograder grade {chapter}` brings a penalty up to date.")
     return 0

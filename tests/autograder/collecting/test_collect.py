@@ -482,11 +482,16 @@ def test_a_notebook_placed_by_hand_is_found_in_the_download(course, zipped, due,
     assert load_prefixes(course, CHAPTER)["canvas"].keys() == {"1"}
 
 
+def extended(course, student, capsys):
+    assert main(["extend", student, CHAPTER, "--until", "2026-02-05", "--course", str(course)]) == 0
+    return capsys.readouterr().out
+
+
 def test_a_late_mark_does_not_say_when_an_extension_ended(course, zipped, due, roster, capsys):
     """LATE may count from Canvas's own date for the student, and the class's due date is before the extension."""
     roster(*((number, "", "", "") for number in "123"))
     for student in "12":
-        assert main(["extend", student, CHAPTER, "--until", "2026-02-06", "--course", str(course)]) == 0
+        assert "LATE" not in extended(course, student, capsys)
     files = {"ada_1_10_x.ipynb": b"a", "bob_LATE_2_11_x.ipynb": b"b", "cleo_LATE_3_12_x.ipynb": b"c"}
     _, printed = collect(course, zipped(files), capsys)
     assert "and an extension: 2: their time is a second after the class's due date" in printed.out
@@ -494,6 +499,7 @@ def test_a_late_mark_does_not_say_when_an_extension_ended(course, zipped, due, r
     (course / "times.csv").write_text("\n".join(rows))
     _, printed = collect(course, zipped(files), capsys, "--table", course / "times.csv")
     assert "and an extension" not in printed.out and stamps(course)["2"] == "2026-02-07 08:00:00 UTC\n"
+    assert "LATE" not in extended(course, "1", capsys) and "LATE" in extended(course, "3", capsys)
 
 
 def test_the_time_of_a_download_is_not_the_time_of_handing_in(course, zipped, due, capsys):
