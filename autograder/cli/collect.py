@@ -47,16 +47,18 @@ def run(options: Namespace) -> int:
 
 
 def _print(collected: Collected, submitted: Path) -> None:
-    from autograder.gradebook.hand_in_times import TIMESTAMP
+    from autograder.gradebook.hand_in_times import TIMESTAMP, UNKNOWN
     from check.words import count, shown
 
     print(f"Read as {collected.layout}; {collected.ids}.")
     for what in ("new", "replaced", "unchanged"):
         students = [shown(student) for student, effect in collected.placed.items() if effect == what]
         print(f"{what}: {len(students)}{' (' if students else ''}{', '.join(students)}{')' if students else ''}")
-    sources = list(collected.sources.values())
-    for source in dict.fromkeys(sources):
-        print(f"time of handing in: {source}: {count(sources.count(source), 'submission')}")
+    for source in dict.fromkeys(collected.sources.values()):
+        students = [shown(student) for student, its_source in collected.sources.items() if its_source == source]
+        some = source == UNKNOWN and len(students) < len(collected.sources)
+        names = f" ({', '.join(students)})" if some else ""
+        print(f"time of handing in: {source}: {count(len(students), 'submission')}{names}")
     if collected.earlier_time:
         named = ", ".join(map(shown, collected.earlier_time))
         print(f"without a time, so the time of the replaced file counts: {named}: give the times with --table FILE")

@@ -452,6 +452,13 @@ def test_moodles_worksheet_has_the_times(course, zipped, worksheet, due, capsys)
     assert "time of handing in: the platform's table: 2 submissions" in printed.out
 
 
+def test_students_without_a_time_in_the_table_are_named(course, zipped, worksheet, capsys):
+    """Moodle writes a dash, for example for a draft. Work without a time is never late."""
+    files = {MOODLE.format("Ada Lovelace", 11): b"a", MOODLE.format("Emmy Noether", 13): b"b"}
+    _, printed = collect(course, zipped(files), capsys, "--table", worksheet)
+    assert "unknown (give the times with --table FILE): 1 submission (emmy@example.org)\n" in printed.out
+
+
 def test_canvas_marks_late_files_or_its_table_has_the_times(course, zipped, due, tmp_path, capsys):
     files = {"ada_1_10_x.ipynb": b"a", "bob_LATE_2_11_x.ipynb": b"b", "cleo_LATE_3_12_x.ipynb": b"c"}
     collect(course, zipped(files), capsys)
