@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from autograder.cli.common import CHAPTER_HELP
@@ -96,4 +97,11 @@ def _steps(late: Iterable[tuple[str, str]], due: datetime | None) -> tuple[Step,
         if due is None or when <= due:
             raise UserError(f"late work can earn {percent} only until a time after the due date, not until {until}")
         steps.append(Step(int(number) / 100, (when - due).total_seconds()))
-    return tuple(sorted(steps, key=lambda step: step.seconds))
+    steps.sort(key=lambda step: (step.seconds, -step.share))
+    for step, later in pairwise(steps):
+        if later.seconds == step.seconds or later.share >= step.share:
+            raise UserError(
+                "the share that late work earns must fall from one time to a later one, unlike "
+                f"{step.share:.0%} and then {later.share:.0%}"
+            )
+    return tuple(steps)

@@ -147,6 +147,8 @@ def test_students_see_the_date_in_the_notebook_the_readme_and_submit_check(cours
     (["due", CHAPTER, "--late", "50%", "2026-02-05"], "--late needs --at WHEN"),
     (["due", CHAPTER, "--at", "2026-02-03", "--late", "half", "2026-02-05"], "'half' is not a percentage"),
     (["due", CHAPTER, "--at", "2026-02-03", "--late", "50", "2026-02-01"], "only until a time after the due date"),
+    (["due", CHAPTER, "--at", "2026-02-03", *STEPS, "--late", "80%", "2026-02-20"], "unlike 20% and then 80%"),
+    (["due", CHAPTER, "--at", "2026-02-03", *STEPS, "--late", "30%", "2026-02-05 13:00"], "unlike 50% and then 30%"),
     (["due", "10_nothing"], "there are: 01_attention"),
     (["extend", "ada", CHAPTER, "--until", "2026-02-03"], "there is no student 'ada' in the gradebook"),
 ])  # fmt: skip
