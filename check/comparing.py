@@ -1,6 +1,6 @@
 """Compare a value with the expected one and describe the first difference in a sentence.
 
-Differences are looked for in this order: type, structure, shape, NaN or infinity, value, and float dtype last. No
+Differences are looked for in this order: type, structure, shape, NaN or infinity, value, and last the dtype's bytes. No
 sentence contains an expected value. A function could write its inputs into the keys of a wrong value or into the place
 of a wrong entry, so there is a second sentence without these, for hidden cases.
 """
@@ -39,7 +39,7 @@ class Difference:
 def difference(
     expected: Any, value: Any, name: str, axes: str = "", tolerance: float = 1e-9, scale: float = 0.0
 ) -> Difference | None:
-    """Return the first difference between a value and the expected one, apart from float32 against float64.
+    """Return the first difference between a value and the expected one, apart from the number of bytes of each entry.
 
     Args:
         expected: None, bool, int, float, str, array, or tuples, lists and dicts of these.
@@ -62,12 +62,12 @@ def difference(
 
 
 def precision_difference(expected: Any, value: Any, name: str) -> Difference | None:
-    """Return the first array with a float dtype other than the expected one, or None."""
+    """Return the first array with another float dtype than expected, or with integers of more bytes; or None."""
     if isinstance(expected, dict) and isinstance(value, dict):
         pairs = [(expected[key], value[key], f"{name}[{key!r}]") for key in expected if key in value]
     elif isinstance(expected, tuple | list) and isinstance(value, tuple | list):
         pairs = [(e, v, f"{name}[{i}]") for i, (e, v) in enumerate(zip(expected, value, strict=False))]
-    elif _floats(expected, value) and expected.ndim and expected.dtype != value.dtype:
+    elif _has_wrong_bytes(expected, value):
         return Difference("dtype", _dtype_message(expected.dtype, value.dtype, name))
     else:
         return None
@@ -163,7 +163,7 @@ def _array_difference(
         return Difference("type", message + _hint_about_type(expected, value))
     if value.shape != expected.shape:
         return Difference("shape", _shape_message(expected, value, name, axes))
-    if not _floats(expected, value) and not _dtype_fits(expected.dtype, value.dtype):
+    if not _arrays_of("f", expected, value) and not _dtype_fits(expected.dtype, value.dtype):
         kind = "dtype" if np.array_equal(expected, value) else "type"  # a fault of form alone, or wrong values too
         return Difference(kind, _dtype_message(expected.dtype, value.dtype, name))
     if expected.dtype.kind != "f":
@@ -270,8 +270,15 @@ def _without_ones(shape: tuple[int, ...]) -> list[int]:
     return [n for n in shape if n != 1]
 
 
-def _floats(expected: Any, value: Any) -> bool:
-    return all(isinstance(array, np.ndarray) and array.dtype.kind == "f" for array in (expected, value))
+def _arrays_of(kinds: str, expected: Any, value: Any) -> bool:
+    """Return whether both are arrays whose dtypes are of one of these kinds."""
+    return all(isinstance(array, np.ndarray) and array.dtype.kind in kinds for array in (expected, value))
+
+
+def _has_wrong_bytes(expected: Any, value: Any) -> bool:
+    if _arrays_of("f", expected, value):
+        return expected.ndim > 0 and expected.dtype != value.dtype
+    return _arrays_of("iu", expected, value) and expected.dtype.itemsize < value.dtype.itemsize
 
 
 def _dtype_fits(expected: np.dtype, got: np.dtype) -> bool:

@@ -81,7 +81,7 @@ def _ended(sentence: str) -> str:
 
 
 def _output_differences(key: Key, expected: Any, value: Any) -> Iterator[Difference]:
-    """Yield the first output with wrong values, then the first output with a wrong float dtype."""
+    """Yield the first output with wrong values, then the first output whose dtype has the wrong number of bytes."""
     if key.measure:
         yield from measured_differences(key, expected, value)
         return

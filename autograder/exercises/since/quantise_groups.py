@@ -214,6 +214,14 @@ def codes_as_floats(weight, size, bits=8):
     return codes.astype(weight.dtype), scales
 
 
+@quantise_groups.mistake("stores each code in eight bytes")
+def codes_in_eight_bytes(weight, size, bits=8):
+    """Your codes are int64, which `.astype(int)` makes: eight bytes for each code, as many as a float64 needs.
+    `.astype(np.int8)` stores each in one byte."""
+    codes, scales = reference.quantise_groups(weight, size, bits)
+    return codes.astype(np.int64), scales
+
+
 @quantise_groups.equivalent
 def group_by_group(weight, size, bits=8):
     return stored(weight, size, bits)

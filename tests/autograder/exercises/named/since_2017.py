@@ -1,0 +1,19 @@
+"""Wrong answers to the exercises of chapter 11."""
+
+import numpy as np
+
+from tests.autograder.exercises.named.register import named
+
+
+def per_group(weight, size, bits, to_code):
+    """Scales by a loop over the groups, and codes from weights over scales."""
+    most = 2 ** (bits - 1) - 1
+    scales = np.stack([np.abs(weight[i : i + size]).max(axis=0) for i in range(0, len(weight), size)])
+    scales = scales / weight.dtype.type(most)
+    each = np.repeat(scales, size, axis=0)[: len(weight)]
+    return to_code(np.divide(weight, each, out=np.zeros_like(weight), where=each > 0)), scales
+
+
+@named("quantise_groups", "codes_in_eight_bytes")
+def whole_numbers_of_any_size(weight, size, bits=8):
+    return per_group(weight, size, bits, lambda quotients: np.rint(quotients).astype(np.int64))
