@@ -102,6 +102,14 @@ def steps_again(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad
     return new | {"step": run["step"] + new["step"]}, log
 
 
+@continue_run.mistake("counts only the steps of these batches")
+def old_steps_forgotten(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """You count from 1 again, as `enumerate(batches, start=1)` does, and return this count. So the schedule warms up a
+    second time, Adam corrects means as if they were new, and the run forgets its older steps. The first new step is
+    `run["step"] + 1`."""
+    return continued(run | {"step": 0}, batches, n_heads, peak, warmup, longest, smoothing, pad)
+
+
 @continue_run.mistake("corrects Adam's bias as in the first steps")
 def bias_again(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
     """Your learning rates are right, but the step that Adam gets starts again at 1. Its bias correction then divides by
@@ -170,6 +178,22 @@ def step_not_counted(run, batches, n_heads, peak, warmup, longest, smoothing=0.1
     the schedule of this one."""
     new, log = continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad)
     return new | {"step": run["step"]}, log
+
+
+@continue_run.mistake("returns the number of new steps")
+def new_steps_alone(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """The weights are right, but "step" in the run that you return is the number of these batches. It counts all steps
+    of the run: add `run["step"]`."""
+    new, log = continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad)
+    return new | {"step": len(log)}, log
+
+
+@continue_run.mistake("returns the step that comes next")
+def step_to_come(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """The weights are right, but the run that you return has the number of its next step, which is one too many. "step"
+    is the number of steps made so far."""
+    new, log = continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad)
+    return new | {"step": new["step"] + 1}, log
 
 
 @continue_run.mistake("keeps the highest rate after the warm-up")

@@ -143,3 +143,48 @@ named("continue_run", "one_behind", "one_step_late")(run_with(-1, -1))
 named("continue_run", "one_ahead", "one_step_early")(run_with(1, 1))
 named("continue_run", "schedule_behind", "schedule_one_step_late")(run_with(-1, 0))
 named("continue_run", "schedule_ahead", "schedule_one_step_early")(run_with(1, 0))
+
+
+# ------------------------------------------------------------------------------------------- a run that continues
+
+
+def continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, before):
+    """Return parameters, moments, log and the last step of a loop whose first step is the one after `before`."""
+    params, moments, log, step = run["params"], run["moments"], [], before
+    for src, tgt in batches:
+        step += 1
+        logits, of_model = model.forward(params, src, tgt[:, :-1], n_heads, pad)
+        loss, of_loss = training.smoothed_cross_entropy(logits, tgt[:, 1:], smoothing, pad)
+        gradients = model.backward(training.smoothed_cross_entropy_backward(1.0, of_loss), of_model)
+        clipped, length = clip_gradients(gradients, longest)
+        rate = peak * min(step / warmup, (warmup / step) ** 0.5)
+        params, moments = training.adam_step(params, clipped, moments, step, rate)
+        log.append([loss, length])
+    return params, moments, np.reshape(log, (-1, 2)), step
+
+
+@named("continue_run", "old_steps_forgotten")
+def counts_these_batches(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    params, moments, log, step = continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, 0)
+    return {"params": params, "moments": moments, "step": step}, log
+
+
+@named("continue_run", "new_steps_alone")
+def returns_the_length_of_the_log(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    params, moments, log, _ = continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, run["step"])
+    return {"params": params, "moments": moments, "step": len(log)}, log
+
+
+@named("continue_run", "step_to_come")
+def returns_the_step_it_would_make_next(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    params, moments, log, step = continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, run["step"])
+    return {"params": params, "moments": moments, "step": step + 1}, log
+
+
+@named("continue_run", "one_behind")
+def counts_after_the_step(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """Divides by zero in a fresh run."""
+    params, moments, log, step = continued(
+        run, batches, n_heads, peak, warmup, longest, smoothing, pad, run["step"] - 1
+    )
+    return {"params": params, "moments": moments, "step": step + 1}, log
