@@ -41,6 +41,7 @@ def _(draw):
     equal = np.zeros(vocab)
     equal[draw.rng.integers(vocab)] = -1.0
     yield "equally likely tokens", {"logits": equal, "p": 0.45, "temperature": 1.0}
+    yield "a sum that is exactly p", {"logits": np.zeros(4), "p": 0.5, "temperature": 1.0}
     yield "a temperature of zero", inputs_of(draw, vocab) | {"temperature": 0.0}
     yield "p of zero", inputs_of(draw, vocab) | {"p": 0.0}
     yield "p above one", inputs_of(draw, vocab) | {"p": 1.2}
@@ -91,6 +92,14 @@ def one_too_many(logits, p, temperature=1.0):
         return np.roll(before(row) < p, 1, axis=-1) | first(row)
 
     return cut(softmax(logits / temperature), keep)
+
+
+@top_p.mistake("goes on where the sum is exactly p")
+def beyond_exactly_p(logits, p, temperature=1.0):
+    """Where the tokens that you keep add up to exactly p, you keep one more. p is reached then: a token is kept only if
+    those before it add up to less than p."""
+    checked(p, temperature)
+    return cut(softmax(logits / temperature), lambda in_order: before(in_order) <= p)
 
 
 @top_p.mistake("does not make the rest add up to one")

@@ -9,7 +9,9 @@ from autograder.exercises.model.loss_and_gradients import trained
 from autograder.exercises.model.repaired_model_loss import PADS
 from autograder.exercises.model.repaired_model_loss import padded_by as loss_by_pads
 from autograder.exercises.model.shared import decoded, encoded, tables_replaced_by_the_shared_one
+from autograder.exercises.project.top_p import before, checked, cut
 from solutions import decoding, masking, model, position, training
+from solutions.attention import softmax
 from solutions.memory import memory_mask
 from tests.autograder.exercises.holes.register import MANY, SOME, hole
 
@@ -168,3 +170,9 @@ def only_step_zero_refused(parameters, gradients, moments, step, *constants, **n
     if step == 0:
         raise ValueError("steps count from 1")
     return training.adam_step(parameters, gradients, moments, max(step, 1), *constants, **named)
+
+
+@hole("top_p")
+def goes_on_at_exactly_p(logits, p, temperature=1.0):
+    checked(p, temperature)
+    return cut(softmax(logits / temperature), lambda in_order: before(in_order) <= p)
