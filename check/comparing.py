@@ -200,6 +200,8 @@ def _scalar_difference(expected: Any, value: Any, name: str, tolerance: float) -
         value = value.item()
     if expected is None or isinstance(expected, str | bool) or isinstance(value, bool):
         same = type(value) is type(expected) and value == expected
+    elif isinstance(value, np.ndarray):
+        return Difference("shape", f"`{name}` has axes where a single number is expected: its shape should be ().")
     elif not isinstance(value, int | float):
         return Difference("type", f"`{name}` is {a_value(value)} where a number is expected.")
     elif isinstance(expected, int):
@@ -226,7 +228,7 @@ def _value_difference(errors: np.ndarray, wrong: np.ndarray, name: str, allowed:
     size = ""
     if errors is not wrong:
         error = _rounded(errors.max())
-        size = f"off by {error or 'more than ten times'} of the largest entry{allowed}"
+        size = f"off by {f'{error} of' if error else 'more than ten times'} the largest entry{allowed}"
     share = 100 * (1 - wrong.mean())
     right = "none" if share == 0 else f"{min(share, 99.0):.0f}%" if share >= 1 else "under 1%"
     message = f"`{name}` has the right shape and wrong values: {right} of its entries are right"

@@ -243,6 +243,16 @@ def test_single_instead_of_double_precision_is_a_fault_of_dtype(key):
     assert result.verdict.kind == "dtype" and result.earned < result.points
 
 
+def test_an_array_in_place_of_a_number_is_said_to_have_axes():
+    message = difference(np.array(3), np.array([3]), "step").message
+    assert message == "`step` has axes where a single number is expected: its shape should be ()."
+
+
+def test_an_error_of_many_times_the_largest_entry_is_said_in_words():
+    message = difference(np.ones(3), np.full(3, 20.0), "weights").message
+    assert "off by more than ten times the largest entry (allowed: 1e-09 of the largest entry)." in message
+
+
 def test_the_smallest_failing_case_is_shown(key):
     assert graded(key, spoiled(lambda s, x: s + 1)).case == "a small matrix"
 
