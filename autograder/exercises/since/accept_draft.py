@@ -179,6 +179,13 @@ def replaced_from_small(draft, small, large, chances, place):
     return checked(*(draft, small, large, chances, place), missing=lambda small, large: small)
 
 
+@accept_draft.mistake("exchanges the two models in the replacement")
+def missing_exchanged(draft, small, large, chances, place):
+    """A replacement comes from what the small model gives too much: max(0, small - large). It has to come from what is
+    missing so far, which is max(0, large - small)."""
+    return checked(*(draft, small, large, chances, place), missing=lambda small, large: np.maximum(small - large, 0))
+
+
 @accept_draft.mistake("draws the replacement from the absolute difference")
 def absolute_difference(draft, small, large, chances, place):
     """Your replacement may be a token that the small model gives too often, because you ignore the sign of the

@@ -110,6 +110,13 @@ def floored(weight, size, bits=8):
     return stored(weight, size, bits, rounded=np.floor)
 
 
+@quantise_groups.mistake("adds one half and cuts the decimals off")
+def half_added(weight, size, bits=8):
+    """You add 0.5 and convert to integers, which rounds positive numbers only. A conversion cuts towards zero, so -2.0
+    becomes -1. `np.round` rounds both signs."""
+    return stored(weight, size, bits, rounded=lambda quotients: np.trunc(quotients + 0.5))
+
+
 @quantise_groups.mistake("divides zeros by zero")
 def zero_by_zero(weight, size, bits=8):
     """A group of zeros has the scale 0, and 0/0 is NaN, which no integer can represent, so the codes of the group are

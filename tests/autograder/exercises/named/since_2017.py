@@ -17,3 +17,27 @@ def per_group(weight, size, bits, to_code):
 @named("quantise_groups", "codes_in_eight_bytes")
 def whole_numbers_of_any_size(weight, size, bits=8):
     return per_group(weight, size, bits, lambda quotients: np.rint(quotients).astype(np.int64))
+
+
+def drafted(draft, small, large, chances, place, missing):
+    """Accept as the exercise asks, and draw from missing(large row, small row) after a refusal."""
+    tokens = []
+    for i, guess in enumerate(draft):
+        if chances[i] * small[i, guess] >= large[i, guess]:
+            weights = missing(large[i], small[i])
+            break
+        tokens.append(guess)
+    else:
+        weights = large[-1]
+    last = np.searchsorted(np.cumsum(weights / weights.sum()), place, side="right")
+    return np.array([*tokens, last])
+
+
+@named("accept_draft", "missing_exchanged")
+def small_less_large(draft, small, large, chances, place):
+    return drafted(draft, small, large, chances, place, lambda large, small: (small - large).clip(min=0))
+
+
+@named("quantise_groups", "half_added")
+def nearest_by_a_half(weight, size, bits=8):
+    return per_group(weight, size, bits, lambda quotients: (quotients + 0.5).astype(np.int8))
