@@ -7,11 +7,13 @@ results counts, and names the functions that were answered.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from autograder.grading.assignment import Assignment
+from autograder.grading.caches import returns_another_cache, sentence_about_caches
 from autograder.grading.dependencies import Dependencies
-from autograder.grading.questions import Judgement, calls_of, judge_exercise
+from autograder.grading.questions import Judgement, calls_of, exercises_by_name, judge_exercise
 from autograder.sandbox import AnsweredFunctions, Budget, Cell, Run
 from check.calling import Outcome
 from check.key import Key
@@ -75,12 +77,22 @@ def is_better(second: Judgement, first: Judgement) -> bool:
     return bool(second.mistakes) and not first.mistakes
 
 
-def with_answers(second: Result, answered: tuple[str, ...]) -> Result:
-    """Return the result of a run with these functions answered. It quotes nothing from the submission."""
+def with_answers(second: Result, answered: tuple[str, ...], with_caches: Collection[str] = ()) -> Result:
+    """Return the result of a run with these functions answered. It quotes nothing from the submission.
+
+    with_caches: those among them that pass and return another cache.
+    """
     verdict = second.verdict
     if verdict and verdict.kind in _UNQUOTED:
         verdict = replace(verdict, message=f"`{second.function}` {_UNQUOTED[verdict.kind]}.")
-    return replace(second, verdict=verdict, remarks=(), answered=answered)
+    caches = tuple(name for name in answered if name in with_caches)
+    return replace(
+        second,
+        verdict=verdict,
+        remarks=(),
+        answered=tuple(name for name in answered if name not in caches),
+        found=(sentence_about_caches(caches),) if caches else second.found,
+    )
 
 
 def follow_through(
@@ -113,8 +125,12 @@ def follow_through(
     judgements, notes = dict(first), []
     answered_in: dict[str, tuple[str, ...]] = {}
     second: dict[tuple[str, tuple[str, ...]], Sequence[Outcome]] = {}  # exercise, what was answered
+    exercises = exercises_by_name(assignment.released.chapter)
+    another_cache = cache(lambda other: returns_another_cache(exercises[other], first[other]))
     for name, key in questions.items():
         wrong = {other for other, judgement in judgements.items() if not judgement.passed}
+        if name in wrong:
+            wrong |= {other for other in dependencies[name] if another_cache(other)}
         answered = functions_to_answer(name, dependencies, wrong)
         if not answered or name not in written:
             continue
@@ -138,7 +154,9 @@ def follow_through(
             if is_better(again, first[name]):
                 judgements[name], answered_in[name] = again, answered
     results = {name: judgement.result for name, judgement in judgements.items()}
-    return results | {name: with_answers(results[name], answered_in[name]) for name in answered_in}, notes
+    passing = {name for name, judgement in first.items() if judgement.passed}
+    answers = {name: with_answers(results[name], answered, passing) for name, answered in answered_in.items()}
+    return results | answers, notes
 
 
 def _outcomes_of(keys: Mapping[str, Key], ran: Run) -> dict[str, Sequence[Outcome]]:
