@@ -9,6 +9,7 @@ benchmark asserts nothing, because times depend on the machine.
 """
 
 import argparse
+import ctypes
 import os
 import shutil
 import statistics
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -26,6 +27,8 @@ from benchmarks.chapters import OTHERS, RIGHT, WRONG
 from benchmarks.grading import hand_in
 
 MS = 1000
+PR_SET_CHILD_SUBREAPER = 36
+ENDED = 0.5  # seconds after which the kernel has ended the workers of a command that has ended
 
 
 def main():
@@ -35,6 +38,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--dask", type=int, metavar="WORKERS")
     options = parser.parse_args()
+    adopt_orphans()
     heads = ("chapter", "wall, ms each", "processor, ms each", "again, s", *(["Dask, ms each"] if options.dask else []))
     print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}", flush=True)
     walls = []
@@ -65,14 +69,28 @@ def times(course, chapter, scheduler):
     """Return the seconds of one grading: on the wall, of processors, of a second command, and on Dask's workers."""
     with tempfile.TemporaryDirectory(dir=course.parent) as folder:
         local = shutil.copytree(course, Path(folder, "local"))
-        before = sum(os.times()[2:4])
+        before = processor_seconds()
         wall = seconds_of(local, chapter)
-        processor = sum(os.times()[2:4]) - before
+        processor = processor_seconds() - before
         again = seconds_of(local, chapter)
         if not scheduler:
             return wall, processor, again
         remote = shutil.copytree(course, Path(folder, "remote"))
         return wall, processor, again, seconds_of(remote, chapter, "--scheduler", scheduler)
+
+
+def adopt_orphans():
+    """Become the parent of processes whose own has ended, such as a command that does not wait for its workers."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def processor_seconds():
+    """Return the processor time of all children that have ended, and of theirs."""
+    time.sleep(ENDED)
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    return sum(os.times()[2:4])
 
 
 def seconds_of(course, chapter, *options):

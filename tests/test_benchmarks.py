@@ -1,5 +1,7 @@
 """The benchmarks run with the code as it is now."""
 
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -27,3 +29,18 @@ def test_the_benchmark_of_the_chapters_times_each_process(tmp_path):
         submission.run([Cell("f", "def f():\n    return 1")], [Call("f", {})], bundle=tmp_path, limits=PATIENT)
     assert spent["processes"] == 1 and spent["student"] > 0 and spent["reference"] == 0
     assert submission.Process is process.Process
+
+
+def test_the_benchmark_of_the_classes_counts_a_worker_that_outlives_its_command():
+    worker = "import time\nwhile time.process_time() < 1: pass"
+    command = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {worker!r}])"
+    benchmark = f"""
+import subprocess, sys
+from benchmarks import classes
+classes.adopt_orphans()
+before = classes.processor_seconds()
+subprocess.run([sys.executable, "-c", {command!r}], capture_output=True)  # until the pipe closes: the worker has it
+print(classes.processor_seconds() - before)
+"""
+    ran = subprocess.run([sys.executable, "-c", benchmark], capture_output=True, text=True, check=True)
+    assert float(ran.stdout) >= 1
