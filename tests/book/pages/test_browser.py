@@ -37,6 +37,12 @@ CUT_OFF = """[...document.querySelectorAll("article table")]
   .map(table => table.textContent.trim().slice(0, 40))"""
 
 
+# Options such as --remove that break after a hyphen.
+BROKEN_OPTIONS = """[...document.querySelectorAll("article code .pre")]
+  .filter(word => word.textContent.startsWith("-") && word.getClientRects().length > 1)
+  .map(word => word.textContent)"""
+
+
 # Text of a figure that begins or ends outside its drawing.
 CUT_LETTERS = """[...document.querySelectorAll("article svg.figure-drawing")].flatMap(drawing => {
   const {left, right, width} = drawing.getBoundingClientRect();
@@ -97,6 +103,7 @@ def test_a_page_works_on_a_desktop(laid_out, browser, page):
     assert browser.evaluate("document.documentElement.scrollWidth") <= 1280
     assert browser.evaluate(CUT_OFF) == [], "a table to be made narrower"
     assert browser.evaluate(CUT_LETTERS) == [], "a text to be made shorter"
+    assert browser.evaluate(BROKEN_OPTIONS) == []
     formulas = browser.evaluate("document.querySelectorAll('span.math, div.math').length")
     assert browser.evaluate("document.querySelectorAll('.math mjx-container').length") >= formulas
     assert browser.evaluate("document.querySelectorAll('mjx-merror, [data-mjx-error]').length") == 0
