@@ -104,7 +104,8 @@ def _sizes_along(subject: str, axis: int, axis_name: str, expected: np.ndarray, 
     if proportional(expected, value, axis):
         yield f"{subject} has the right proportions along {axis_name}, but not the right size."
     if constant(value - expected, axis):
-        yield f"{subject} has the right differences along {axis_name}: a constant is added to all entries."
+        error = "entries in one line along it are off by the same number"
+        yield f"{subject} has the right differences along {axis_name}: {error}."
 
 
 def size_factors(sizes: Iterable[tuple[str, float]]) -> Iterator[tuple[float, str]]:

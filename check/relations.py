@@ -97,7 +97,10 @@ def _case_relations(key: Key, case: Case, name: str, expected: Any, value: Any) 
     proof = any(is_distinctive(right[path]) and is_distinctive(got[path]) for path in paths)
 
     def of(path: str, subject: str, others: dict[str, Any]) -> dict[str, None]:
-        inputs = case.inputs if not path else {a: tree[path] for a, tree in by_argument.items() if path in tree}
+        inputs = case.inputs
+        if path:
+            place = path if path in subject else ""  # arrays of one sentence have different places
+            inputs = {f"{argument}{place}": tree[path] for argument, tree in by_argument.items() if path in tree}
         axes = [] if path else key.outputs[name].split()
         return dict.fromkeys(relations_of_array(subject, axes, right[path], got[path], inputs, others, factors))
 

@@ -63,8 +63,8 @@ TRUE = {
     "`shares` is right at the last place along `T_query` and wrong at all others.": only(-1),
     "`shares` sums to one along `T_query`, but should along `T_key`.": lambda s, x: total(x, -2),
     "`shares` has the right proportions along `T_key`, but not the right size.": lambda s, x: np.exp(x),
-    "`shares` has the right differences along `T_key`: a constant is added to all entries.": lambda s, x: (
-        s + x[..., :1]
+    "`shares` has the right differences along `T_key`: entries in one line along it are off by the same number.": (
+        lambda s, x: s + x[..., :1]
     ),
 }
 
@@ -177,6 +177,26 @@ def test_a_long_array_that_is_wrong_at_both_ends_is_not_compared_at_every_place(
     right = np.random.default_rng(0).normal(size=100)
     assert not [*array_relations.relations_of_array("`shares`", ["T"], right, right**3, {}, {}, [])]
     assert len(compared) == 2
+
+
+def gain_added(params):
+    """Return the parameters with the gain added to the bias."""
+    return params | {"bias": params["bias"] + params["gain"]}
+
+
+def test_an_array_of_an_argument_is_named_with_its_place():
+    exercise = Exercise(gain_added, outputs={"moved": "dict"}, section="Softmax")
+
+    @exercise.cases("the idea", points=1)
+    def _(draw):
+        yield "one", {"params": {"bias": draw.normal(4), "gain": draw.normal(4)}}
+        yield "another", {"params": {"bias": draw.normal(5), "gain": draw.normal(5)}}
+
+    key = make_key(exercise, seed=3)
+    outcomes = [
+        run(lambda params: params | {"bias": 2 * params["bias"] + params["gain"]}, case.inputs) for case in key.cases
+    ]
+    assert "`moved['bias']` contains `params['bias']` once too often" in grade(key, outcomes).verdict.message
 
 
 def sizes_of(n_rows, n_columns):

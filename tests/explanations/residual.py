@@ -85,7 +85,7 @@ def mean_of_squares(x, gain, bias, eps=1e-5):
 @wrong(
     "layer_norm_backward",
     "https://github.com/tenstorrent/tt-metal/issues/53204",
-    says="a constant is added to all entries",
+    says="off by the same number",
 )
 def mean_subtracted_twice(grad_output, cache):
     """Takes the mean's term away twice."""
