@@ -51,18 +51,19 @@ def _(draw):
             "keys": rising + inputs["keys"],
         },
     )
+    yield "scores far below zero", inputs | {"queries": -100 * np.ones((3, 4)), "keys": 20 + rising[::-1]}
 
 
 def streamed(queries, keys, values, size, causal=False, *, scores_of=block_of_scores, **put):
     """Attention in blocks with single steps replaced.
 
     put: `shrink` and `shrink_total`, functions of the old and the new maximum; `highest`, of the scores of a block;
-    `stop`, the number of keys that are read.
+    `start`, the maximum before the first block; `stop`, the number of keys that are read.
     """
     shrink = put.get("shrink", lambda old, new: np.exp(old - new))
     shrink_total = put.get("shrink_total", shrink)
     highest = put.get("highest", lambda scores: scores.max(axis=-1, keepdims=True))
-    top = np.full_like(queries[..., :1], -np.inf)
+    top = np.full_like(queries[..., :1], put.get("start", -np.inf))
     total, output = np.zeros_like(top), np.zeros((*queries.shape[:-1], values.shape[-1]), values.dtype)
     for start in range(0, put.get("stop", keys.shape[-2]), size):
         scores = scores_of(queries, keys, start, size, causal).astype(queries.dtype)
@@ -125,6 +126,13 @@ def no_maximum(queries, keys, values, size, causal=False):
         strengths = np.exp(all_scores(queries, keys, causal)).astype(values.dtype)
         total = strengths.sum(axis=-1, keepdims=True)
         return strengths @ values / total, np.log(total)
+
+
+@streaming_attention.mistake("begins with a maximum of 0")
+def maximum_from_zero(queries, keys, values, size, causal=False):
+    """The running maximum begins at 0, so it stays there while all scores of a row are negative. If they are far below
+    0, all their exponentials are 0, and so is their sum. Begin with minus infinity."""
+    return streamed(queries, keys, values, size, causal, start=0.0)
 
 
 @streaming_attention.mistake("has one maximum for all queries")
