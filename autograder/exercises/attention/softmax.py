@@ -183,6 +183,14 @@ def zero_or_the_maximum(scores):
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
+@softmax.mistake("gives the scores a minus sign")
+def scores_subtracted(scores):
+    """The scores have the wrong sign in the exponential, as in exp(maximum - scores) or exp(-scores), so the largest
+    score gets the smallest weight. Compute exp(scores - maximum)."""
+    exponentials = np.exp(scores.max(axis=-1, keepdims=True) - scores)
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
 @softmax.mistake("subtracts the maximum from the exponentials")
 def maximum_outside_exp(scores):
     """A parenthesis closes too early: you compute exp(scores) - maximum instead of exp(scores - maximum). Subtracted

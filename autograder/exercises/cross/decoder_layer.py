@@ -260,6 +260,13 @@ def residual_from_x(*inputs, **named):
     return added_to(0, 0, 0)(*inputs, **named)
 
 
+@decoder_layer.mistake("adds the stream twice")
+def stream_added_twice(*inputs, **named):
+    """You add the stream to each sub-layer's output before you call `add_norm`, which adds it once more. Hand the
+    sub-layer's output over as it is."""
+    return layered(*inputs, **named, add=lambda x, update, *parts: add_norm(x, x + update, *parts))
+
+
 @decoder_layer.mistake("adds the cross-attention's output to x")
 def second_residual_from_x(*inputs, **named):
     """What the cross-attention returns is added to the layer's input `x`, so what the self-attention found is in the

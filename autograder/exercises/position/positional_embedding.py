@@ -63,6 +63,14 @@ def positions_unscaled(tokens, table, start=0):
     return (table[tokens] + right_encoding(tokens, table, start)).astype(table.dtype), cache
 
 
+@positional_embedding.mistake("scales the embeddings twice", reread="Why the embeddings are scaled")
+def scaled_twice(tokens, table, start=0):
+    """The embeddings are scaled twice by sqrt(d_model), or by d_model itself, which is the same. Your `embed` returns
+    them scaled already: add the encoding to what it returns."""
+    embedding, cache = reference.embed(tokens, table)
+    return (embedding * math.sqrt(table.shape[1]) + right_encoding(tokens, table, start)).astype(table.dtype), cache
+
+
 @positional_embedding.mistake("leaves the positions out", reread="Attention cannot count")
 def no_positions(tokens, table, start=0):
     """These are the embeddings alone: the model sees a bag of words."""

@@ -192,6 +192,14 @@ def norms_of_updates(x, params, n_heads, mask=None, rate=0.0, rng=None):
     return norm_of_update(x, think(x, params), params["norm_feed_forward"], rate, rng)
 
 
+@encoder_layer.mistake("adds the stream twice", reread="Add and norm")
+def stream_added_twice(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """You add the stream to each sub-layer's output before you call `add_norm`, which adds it once more. Hand the
+    sub-layer's output over as it is."""
+    x = normed_sum(x, x + attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
+    return normed_sum(x, x + think(x, params), params["norm_feed_forward"], rate, rng), None
+
+
 @encoder_layer.mistake("leaves out the first norm", reread="Add and norm")
 def without_first_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """The sum after the attention goes on as it is, and only the last sum is normalised. Each sum has a norm."""

@@ -154,6 +154,12 @@ def bias_first(x, gain, bias, eps=1e-5):
     return normed(x, gain, gain * bias, eps)
 
 
+@layer_norm.mistake("exchanges gain and bias")
+def gain_for_bias(x, gain, bias, eps=1e-5):
+    """You multiply by the bias and add the gain. Multiply by the gain, then add the bias."""
+    return normed(x, bias, gain, eps)
+
+
 @layer_norm.mistake("writes into the caller's x")
 def in_place(x, gain, bias, eps=1e-5):
     """The caller's array has changed: `x -= ...` writes into it. The residual connection still needs x as it was. Make

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from solutions import backward, multihead, residual
+from solutions import backward, multihead, position, residual
 from solutions.attention import attention, softmax
 from solutions.dropout import dropout
 from solutions.heads import merge_heads
@@ -43,6 +43,17 @@ def outer_parenthesis_too_late(scores):
 def infinities_patched(scores):
     strengths = np.nan_to_num(np.exp(scores))
     return strengths / strengths.sum(-1, keepdims=True)
+
+
+@named("softmax", "scores_subtracted")
+def maximum_less_the_scores(scores):
+    strengths = np.exp(np.max(scores, -1, keepdims=True) - scores)
+    return np.divide(strengths, np.sum(strengths, -1, keepdims=True))
+
+
+@named("softmax", "scores_subtracted")
+def softmax_of_minus_the_scores(scores):
+    return softmax(-scores)
 
 
 # ------------------------------------------------------------------------------------------- scores
@@ -177,6 +188,31 @@ def dropout_scaled_twice(x, update, params, rate=0.0, rng=None):
     return layer_norm(x + kept, **params)[0], None
 
 
+@named("layer_norm", "gain_for_bias")
+def bias_handed_over_as_the_gain(x, gain, bias, eps=1e-5):
+    return layer_norm(x, bias, gain, eps)
+
+
+@named("encoder_layer", "stream_added_twice")
+def stream_in_the_update(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    attended, _ = multihead.multi_head_attention(x, x, x, params["attention"], n_heads, mask)
+    x, _ = residual.add_norm(x, x + attended, params["norm_attention"], rate, rng)
+    update, _ = residual.feed_forward(x, params["feed_forward"])
+    return residual.add_norm(x, x + update, params["norm_feed_forward"], rate, rng)
+
+
+@named("decoder_layer", "stream_added_twice")
+def stream_in_the_update_of_the_decoder(
+    x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None
+):
+    for name, others, mask in (("attention", None, self_mask), ("cross_attention", memory, memory_mask)):
+        read = x if others is None else others
+        update, _ = multihead.multi_head_attention(x, read, read, params[name], n_heads, mask)
+        x, _ = residual.add_norm(x, x + update, params[f"norm_{name}"], rate, rng)
+    update, _ = residual.feed_forward(x, params["feed_forward"])
+    return residual.add_norm(x, x + update, params["norm_feed_forward"], rate, rng)
+
+
 # ------------------------------------------------------------------------------------------- positions
 
 
@@ -184,6 +220,16 @@ def encoding(length, d_model, exponent):
     columns = np.arange(d_model)
     angles = np.arange(length)[:, None] * 10000.0 ** -exponent(columns)
     return np.where(columns % 2 == 0, np.sin(angles), np.cos(angles))
+
+
+@named("positional_embedding", "scaled_twice")
+def root_of_the_width_once_more(tokens, table, start=0):
+    rows = (
+        table[tokens] * table.shape[1] + position.sinusoidal_encoding(start + tokens.shape[-1], table.shape[1])[start:]
+    )
+    if tokens.min() < 0:
+        raise IndexError("a negative token")
+    return rows.astype(table.dtype), None
 
 
 @named("sinusoidal_encoding", "one_speed")
