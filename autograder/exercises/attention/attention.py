@@ -138,8 +138,8 @@ def scores_multiplied(queries, keys, values):
 
 @attention.mistake("divides by d_key, not by its root", reread="Why divide by the square root of the key width")
 def divided_by_d_key(queries, keys, values):
-    """You divide the scores by d_key. Their spread grows like its root, so the weights become too even: divide by the
-    square root."""
+    """You divide the scores by d_key, or twice by its root, which is the same. Their spread grows like the root, so the
+    weights become too even: divide once, by the square root."""
     return by_d_key(queries, keys) @ values, None
 
 

@@ -63,8 +63,8 @@ def unscaled(queries, keys):
 
 @attention_weights.mistake("divides by d_key, not by its root")
 def by_d_key(queries, keys):
-    """You divide by d_key. It is the *variance* of a score that grows like d_key; its spread grows like the root, so
-    dividing by d_key flattens the weights towards a plain average."""
+    """You divide by d_key, or twice by its root, which is the same. It is the *variance* of a score that grows like
+    d_key; its spread grows like the root, so dividing by d_key flattens the weights towards a plain average."""
     return reference.softmax(scores_of(queries, keys) / keys.shape[-1])
 
 

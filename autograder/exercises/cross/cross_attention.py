@@ -159,7 +159,8 @@ def times_root(x, memory, w_query, w_key, w_value, mask):
 
 @cross_attention.mistake("divides by d_key, not its root")
 def by_whole_width(x, memory, w_query, w_key, w_value, mask):
-    """You divide the scores by d_key. Their spread grows like its *root*, so divide by the root."""
+    """You divide the scores by d_key, or twice by its root, which is the same. Their spread grows like the *root*, so
+    divide once, by the root."""
     return masked_attention(x @ w_query / math.sqrt(w_key.shape[-1]), memory @ w_key, memory @ w_value, mask)
 
 

@@ -158,7 +158,8 @@ def unscaled_masked(queries, keys, values, mask):
 
 @masked_attention.mistake("divides by d_key, not by its root")
 def divided_by_d_key(queries, keys, values, mask):
-    """The mask is right; the scores are divided by d_key, not by its *square root*, so the weights are too even."""
+    """The mask is right; the scores are divided by d_key, or twice by its root, which is the same, so the weights are
+    too even. Divide once, by the *square root*."""
     factor = 1 / math.sqrt(keys.shape[-1])
     return through(reference.masked_softmax, factor)(queries, keys, values, mask)
 

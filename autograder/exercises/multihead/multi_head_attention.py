@@ -165,7 +165,8 @@ def scaled_by_d_value(query, key, value, params, n_heads, mask=None):
 
 @multi_head_attention.mistake("divides by d_key, not by its root", reread="What one head costs, and how it is scaled")
 def divided_by_d_key(query, key, value, params, n_heads, mask=None):
-    """The scores are divided by d_key, not by its *square root*, so each head's weights are too even."""
+    """The scores are divided by d_key, or twice by its root, which is the same, so each head's weights are too even.
+    Divide once, by the *square root*."""
     return naive(query, key, value, params, n_heads, mask, d_scale=lambda keys, values: keys.shape[-1] ** 2)
 
 
