@@ -5,43 +5,57 @@ in grading.
 """
 
 import ast
-import re
-from collections.abc import Container, Iterable, Sequence
+import symtable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from autograder.authoring.syntax_tree import parsed
 from autograder.grading.magics import without_magics
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
+# Name -> the statements that define it, each with the names that it reads.
+_Definitions = dict[str, list[tuple[str, frozenset[str]]]]
 
 
 def needed(given: Sequence[str], written: Iterable[str]) -> str:
-    """Return the source of the definitions in given cells that a submission names, directly or through others.
+    """Return the source of the definitions in given cells that a submission reads, directly or through others.
 
-    given: the sources of the given cells. written: those of the submission's cells.
+    A variable of a function is not read from a given cell, nor is an attribute, whatever its name.
+
+    given: the sources of the given cells. written: those of the submission's cells, without notebook commands.
     """
     known = _definitions(tuple(given))
     names: set[str] = set()
-    waiting = _named(written, known)
+    waiting = known.keys() & frozenset().union(*map(_read, written))
     while waiting:
         names |= waiting
-        waiting = _named((source for name in waiting for source in known[name]), known) - names
-    return "\n".join(dict.fromkeys(source for name in known if name in names for source in known[name]))
+        read = frozenset().union(*(read for name in waiting for _, read in known[name]))
+        waiting = known.keys() & read - names
+    return "\n".join(dict.fromkeys(source for name in known if name in names for source, _ in known[name]))
 
 
-def _named(sources: Iterable[str], known: Container[str]) -> set[str]:
-    """Return the known names in some sources."""
-    return {match[0] for source in sources for match in _NAME.finditer(source) if match[0] in known}
+def _read(source: str) -> frozenset[str]:
+    """Return the names that code reads from the notebook's namespace; none if it cannot run."""
+    try:
+        scopes = [symtable.symtable(source, "<cell>", "exec")]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    names: set[str] = set()
+    while scopes:
+        scope = scopes.pop()
+        scopes += scope.get_children()
+        names |= {symbol.get_name() for symbol in scope.get_symbols() if symbol.is_referenced() and symbol.is_global()}
+    return frozenset(names)
 
 
 @lru_cache(maxsize=16)  # all submissions of a chapter have the same given cells
-def _definitions(given: tuple[str, ...]) -> dict[str, list[str]]:
-    """Return name -> the statements that define it, in the cells' order."""
-    definitions: dict[str, list[str]] = {}
-    for source in given:
-        for statement in _statements(source):
+def _definitions(given: tuple[str, ...]) -> _Definitions:
+    """Return the definitions in given cells, in the cells' order."""
+    definitions: _Definitions = {}
+    for cell in given:
+        for statement in _statements(cell):
+            source = ast.unparse(statement)
             for name in _defined(statement):
-                definitions.setdefault(name, []).append(ast.unparse(statement))
+                definitions.setdefault(name, []).append((source, _read(source)))
     return definitions
 
 

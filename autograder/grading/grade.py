@@ -146,15 +146,16 @@ def _cells_to_run(submission: reading.Submission, released: Handout) -> tuple[li
         for n, cell in enumerate(submission.own, start=1)
         if cell.kind == "code"
     ]
-    given = [released.source(i) for i in released.given]
-    definitions = needed(given, [cell.source for _, cell in (*answers, *own)])
-    setup = [(i, Cell(released.grade_id(i), f"{released.source(i)}\n{definitions}")) for i in released.setup]
+    setup = [(i, Cell(released.grade_id(i), released.source(i))) for i in released.setup]
     cells: list[Cell] = []
     skipped: list[str] = []
     for _, cell in sorted([*setup, *answers, *own], key=lambda item: item[0]):
         source, commands = without_magics(cell.source)
         cells.append(replace(cell, source=source))
         skipped += commands
+    definitions = needed([released.source(i) for i in released.given], [cell.source for cell in cells])
+    starts = {cell.id for _, cell in setup}
+    cells = [replace(cell, source=f"{cell.source}\n{definitions}") if cell.id in starts else cell for cell in cells]
     notes = [f"Notebook commands are not Python and were skipped: {listed(map(quoted, skipped))}."] if skipped else []
     return cells, notes
 

@@ -33,6 +33,9 @@ GIVEN = (
         ("def f(x):\n    return middle(x)", "ROWS = 3\ndef middle(f):\n    return f(ROWS)"),
         ("math, itertools", "import itertools, math"),
         ("def f(x):\n    return drawn(), widths, slopes, count", ""),
+        ("def f(middle):\n    math = middle.slope  # ROWS\n    return math", ""),
+        ("def f(x):\n    return [g(ROWS) for g in x]", "ROWS = 3"),
+        ("await middle(", ""),
     ],
 )
 def test_only_what_is_named_comes(written, definitions):
