@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 from check import allowed_imports
 
 _CATCHING = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
+_placeholders: list[str] = []  # names of the modules that are placeholders now
 
 
 class RefusingFinder:
@@ -53,6 +54,7 @@ class RefusingFinder:
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         """Return the placeholder of a module."""
+        _placeholders.append(spec.name)
         return _PlaceholderModule(spec.name, allowed_imports.refusal(spec.name))
 
     def exec_module(self, module: types.ModuleType) -> None:
@@ -102,8 +104,9 @@ class _PlaceholderModule(types.ModuleType):
 
 def forget_placeholders() -> None:
     """Remove the placeholders from the modules that Python has imported, so that the next import looks at its place."""
-    for name, module in list(sys.modules.items()):
-        if type(module) is _PlaceholderModule:
+    while _placeholders:
+        name = _placeholders.pop()
+        if type(sys.modules.get(name)) is _PlaceholderModule:
             del sys.modules[name]
 
 
