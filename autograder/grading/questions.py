@@ -6,7 +6,7 @@ that is wrong, and only if its explanation is read: a second run often replaces 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import make_lazy_key, with_slips_like
@@ -30,7 +30,8 @@ def questions_of(chapter: str, seeds: Mapping[str, int]) -> dict[str, Key]:
     return {name: make_lazy_key(exercises[name], seed) for name, seed in seeds.items() if name in exercises}
 
 
-def exercises_by_name(chapter: str) -> dict[str, Exercise]:
+@cache  # finding them means to read the chapter's text
+def exercises_by_name(chapter: str) -> Mapping[str, Exercise]:
     """Return the exercises of a chapter by name."""
     return {exercise.name: exercise for exercise in exercises_of(chapter)}
 

@@ -7,11 +7,11 @@ import json
 import logging
 from collections.abc import Callable
 
-from autograder.authoring.exercise import exercises_of
 from autograder.authoring.hand_in import hand_in_of
 from autograder.course.handout import Handout
 from autograder.grading.assignment import digest
 from autograder.grading.client import Work
+from autograder.grading.questions import exercises_by_name
 from autograder.grading.report import Report
 from autograder.grading.unpickling import NotUnpickled
 from autograder.sandbox import MachineTooBusy, SandboxUnavailable
@@ -95,8 +95,8 @@ def decode_report(future: Work, parts: dict[str, str], released: Handout) -> Rep
     if [result.function for result in report.results] != list(released.graded):
         raise NoReport("a worker answered with a report on other exercises")
     aspects = {
-        exercise.name: {name: points for name, (points, _) in exercise.aspects.items()}
-        for exercise in exercises_of(released.chapter)
+        name: {aspect: points for aspect, (points, _) in exercise.aspects.items()}
+        for name, exercise in exercises_by_name(released.chapter).items()
     }
     if hand_in := hand_in_of(released.chapter):
         aspects[WEIGHTS] = {tier.name: tier.points for tier in hand_in.tiers}
