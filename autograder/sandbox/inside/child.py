@@ -171,7 +171,9 @@ def _reply(
 
 def _failure(raised: calling.Raised) -> dict[str, Any]:
     """Return the reply for code that raised an exception."""
-    if raised.type in ("MemoryError", "_ArrayMemoryError"):
+    # Python 3.11 raises this if there is no memory for the frame of a call.
+    no_frame = (raised.type, raised.message) == ("SystemError", "error return without exception set")
+    if raised.type in ("MemoryError", "_ArrayMemoryError") or no_frame:
         return _reply(stopped="memory")
     file, number = raised.place
     return _reply(raised=[raised.type[:100], raised.message[:500], file[:500], number])
