@@ -19,6 +19,7 @@ TEMPORARY = Path("/tmp")
 # Our packages that run inside, by their names there. The sandbox holds nothing else of this repository.
 RUNNER_PACKAGES = {"check": REPO / "check", "inside": Path(__file__).resolve().parent / "inside"}
 _NOBODY = "65534"
+_ZYGOTE_BYTES = str(2**20)
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 # Files of /proc that tell about the machine or its other users. None of our programs reads them.
@@ -65,6 +66,7 @@ def zygote_arguments(bundle: Path, environment: dict[str, str], distributions: t
       lets it mount a /proc of its own only where no part of this one is covered.
     - The devices are bound one by one. With --dev all forks would share one folder of pseudoterminals; and for its sake
       bwrap nests two user namespaces, in the inner of which the kernel allows no other /proc.
+    - Its folder for temporary files is its own: what it imports may write there. Forks cover it.
     - The kernel does not kill it with the thread that started it, since it serves others too. It ends by itself when
       the grader's end of its socket is closed.
     """
@@ -75,7 +77,7 @@ def zygote_arguments(bundle: Path, environment: dict[str, str], distributions: t
         *_isolation(),
         *_environment(environment),
         *_programs(bundle, distributions),
-        *("--dir", str(WORK), "--dir", str(TEMPORARY), "--proc", "/proc"),
+        *("--dir", str(WORK), "--size", _ZYGOTE_BYTES, "--tmpfs", str(TEMPORARY), "--proc", "/proc"),
         *("--tmpfs", "/dev", "--dir", "/dev/shm", *devices, *links, "--remount-ro", "/dev", "--remount-ro", "/"),
     ]
 

@@ -36,13 +36,15 @@ class Zygote:
         poll.register(self._requests, 0)  # only for POLLHUP, which is always reported
         return not poll.poll(0)
 
-    def fork(self, limits: Limits, pipes: tuple[int, int]) -> "Fork":
-        """Return a new process with these limits. pipes: its ends, for requests and replies.
+    def fork(self, limits: Limits, pipes: tuple[int, int], imports: tuple[str, ...] = ()) -> "Fork":
+        """Return a new process with these limits.
+
+        pipes: its ends, for requests and replies. imports: modules that it will import; the warm process does it first.
 
         Raises SandboxLost if the warm process has died.
         """
         control, its_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        message = json.dumps(run_settings(limits, seccomp.closing())).encode()
+        message = json.dumps({**run_settings(limits, seccomp.closing()), "imports": imports}).encode()
         with its_control:
             try:
                 socket.send_fds(self._requests, [message], [*pipes, its_control.fileno()])

@@ -6,6 +6,7 @@ import signal
 import tempfile
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from autograder.sandbox import bubblewrap, interpreter, seccomp
@@ -61,8 +62,10 @@ class Launched:
         self.leftovers.close()
 
 
-def launch(bundle: Path, limits: Limits, kind: str, distributions: tuple[str, ...]) -> Launched:
-    """Start one process of a kind in KINDS that can import some distributions.
+def launch(
+    bundle: Path, limits: Limits, kind: str, distributions: tuple[str, ...], imports: tuple[str, ...] = ()
+) -> Launched:
+    """Start one process of a kind in KINDS that can import some distributions. imports: modules that it will import.
 
     Raises ValueError for another kind, SandboxUnavailable if bubblewrap is missing, MachineTooBusy.
     """
@@ -75,19 +78,26 @@ def launch(bundle: Path, limits: Limits, kind: str, distributions: tuple[str, ..
         close_with(until_ended, requests, replies)
         for descriptor in (requests, replies):
             os.set_blocking(descriptor, False)
-        start = in_bubblewrap if kind == "bwrap" else _bare
+        start = partial(in_bubblewrap, imports=imports) if kind == "bwrap" else _bare
         started = start(bundle, limits, distributions, (child_requests, child_replies), until_ended)
         return Launched(started, requests, replies, until_ended.pop_all())
 
 
 def in_bubblewrap(
-    bundle: Path, limits: Limits, distributions: tuple[str, ...], pipes: tuple[int, int], until_ended: ExitStack
+    bundle: Path,
+    limits: Limits,
+    distributions: tuple[str, ...],
+    pipes: tuple[int, int],
+    until_ended: ExitStack,
+    *,
+    imports: tuple[str, ...] = (),
 ) -> Started:
     """Fork a warm process inside bubblewrap or, where that is not possible, start Python there.
 
     pipes: the child's ends, for requests and replies. until_ended: what to close when the process has ended.
+    imports: modules that the warm process should have imported.
     """
-    fork = sandboxes.fork(bundle, limits, distributions, pipes, until_ended)
+    fork = sandboxes.fork(bundle, limits, distributions, imports, pipes, until_ended)
     return fork or in_new_bubblewrap(bundle, limits, distributions, pipes, until_ended)
 
 

@@ -73,12 +73,14 @@ class Process:
         distributions: tuple[str, ...] = CHAPTER_DISTRIBUTIONS,
         processor_seconds: float | None = None,
         sleep_seconds: float | None = None,
+        imports: tuple[str, ...] = (),
     ):
         """Start the process.
 
         Raises SandboxUnavailable if it cannot start, MachineTooBusy if it does not in time, SandboxLost.
 
         processor_seconds, sleep_seconds: what earlier processes left of these limits; by default all of it.
+        imports: modules that the code will import, so that a warm process imports them once for many runs.
         """
         self.processor_seconds = 0.0  # used so far, as measured from outside
         self.sleep_seconds = 0.0  # slept so far
@@ -86,7 +88,7 @@ class Process:
         self._question_limit, self._question_seconds = math.inf, math.inf  # the value of processor_seconds to stop at
         self._sandboxed = kind != "none"
         self._limits = limits
-        self._launched = launch(bundle, limits, kind, distributions)
+        self._launched = launch(bundle, limits, kind, distributions, imports)
         self._replies_come = select.poll()
         self._replies_come.register(self._launched.replies, select.POLLIN)
         self._received = frames.Buffer(self._next_bytes)

@@ -20,6 +20,7 @@ from autograder.sandbox.process import AnswerQuestion, Ended, Exhausted, Process
 from autograder.sandbox.references import References
 from autograder.sandbox.starting import SandboxLost
 from autograder.sandbox.under_test import Points
+from autograder.sandbox.zygote import slow_imports
 from check import values
 from check.calling import Outcome, Raised
 from check.tested import FunctionUnderTest
@@ -110,6 +111,7 @@ def run(
     limits = limits or Limits()
     budget = budget or Budget(limits)
     bundle = Path(bundle).resolve()
+    imports = slow_imports([cell.source for cell in cells])
 
     def tried(references: References) -> Run:
         def answerer() -> Answerer | None:
@@ -122,7 +124,7 @@ def run(
         submission = _Submission(tuple(cells), tuple(calls), limits, budget, answerers)
         while not submission.complete:
             remaining = budget.processor_seconds, budget.sleep_seconds
-            with Process(bundle, limits, kind, distributions, *remaining) as process:
+            with Process(bundle, limits, kind, distributions, *remaining, imports) as process:
                 submission.advance(process)
         questions = {name: answerer.count for name, answerer in answerers.items() if answerer}
         return Run(submission.cells, submission.outcomes, submission.notes, questions)

@@ -59,11 +59,17 @@ class WarmSandboxes:
         self._proven = True
 
     def fork(
-        self, bundle: Path, limits: Limits, distributions: tuple[str, ...], pipes: tuple[int, int], stack: ExitStack
+        self,
+        bundle: Path,
+        limits: Limits,
+        distributions: tuple[str, ...],
+        imports: tuple[str, ...],
+        pipes: tuple[int, int],
+        stack: ExitStack,
     ) -> Started | None:
         """Return a new fork, which the stack closes; None if this machine does not allow warm sandboxes.
 
-        pipes: the fork's ends, for requests and replies.
+        imports: modules that it will import. pipes: its ends, for requests and replies.
 
         Raises SandboxUnavailable, MachineTooBusy.
         """
@@ -72,7 +78,7 @@ class WarmSandboxes:
             if zygote is None:
                 return None
             try:
-                fork = zygote.fork(limits, pipes)
+                fork = zygote.fork(limits, pipes, imports)
             except SandboxLost:
                 self._forget(zygote)
                 continue

@@ -10,6 +10,7 @@ import os
 import select
 import socket
 import time
+from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Thread
@@ -30,9 +31,17 @@ from check import bundle_data
 
 # What setup cells import besides the chapter's own modules and, in some runs, PyTorch.
 _PRELOADED = ("numpy.random", "check.notebook")
+# What takes longer to import than most submissions run, and the words of code that imports it. Few submissions draw.
+_SLOW_IMPORTS = {"matplotlib.pyplot": ("matplotlib", "figures")}
 # The thread that waits for the end of one that is not used any more.
 RETIRED = "retired warm sandbox"
 _TOO_SLOW = "A warm sandbox did not start in time. The machine may be too busy."
+
+
+def slow_imports(sources: Iterable[str]) -> tuple[str, ...]:
+    """Return the modules that take long to import, and that code in these sources may import."""
+    text = "\n".join(sources)
+    return tuple(module for module, words in _SLOW_IMPORTS.items() if any(word in text for word in words))
 
 
 class StartedZygote(Zygote):

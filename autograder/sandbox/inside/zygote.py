@@ -1,7 +1,8 @@
 """The warm process: it imports NumPy, our modules and the bundle's once, and forks a walled-off process for each run.
 
 It runs inside bubblewrap, has no rights and no network, and never runs a student's code. `sandbox/zygote.py` starts it
-and sends requests, each one message on a socket: the limits as JSON, and three descriptors. These are the child's ends
+and sends requests, each one message on a socket: as JSON the limits and the modules that the run will import, and three
+descriptors. These are the child's ends
 of its two pipes, and the end of a control socket for this child alone. There the warm process sends {"started": true}
 with a pidfd of the child, and {"status": ...} when the child has ended. If the child fails before it runs a student's
 code, it sends {"failed": "why"} itself.
@@ -16,6 +17,7 @@ import select
 import signal
 import socket
 import sys
+import threading
 from typing import Any
 
 from . import kernel, walls
@@ -31,8 +33,6 @@ def main() -> None:
         failure = f"{len(threads)} threads run after the imports, and a fork would copy only one of them"
         requests.send(json.dumps({"failed": failure}).encode())
         return
-    gc.collect()
-    gc.freeze()  # so that the collector does not copy pages that are shared with the children
     requests.send(json.dumps({"ready": True}).encode())
     fork = Zygote(requests, settings).serve()
     if fork:
@@ -46,6 +46,8 @@ def _import_all(names: list[str], bundle: str) -> None:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     sys.path.remove(bundle)
+    gc.collect()
+    gc.freeze()  # so that the collector does not copy pages that are shared with the children
 
 
 class Zygote:
@@ -58,6 +60,7 @@ class Zygote:
         self._requests, self._settings = requests, settings
         self._children: dict[int, tuple[int, int]] = {}  # pidfd -> its process id, its control socket
         self._pidfds: dict[int, int] = {}  # control socket -> pidfd, while the grader's end is open
+        self._imported: set[str] = set()  # for earlier runs
         self._poll = select.poll()
         self._poll.register(requests, select.POLLIN)
 
@@ -76,10 +79,19 @@ class Zygote:
                 if not message:
                     asked = False
                     self._poll.unregister(self._requests)
-                elif fork := self._fork(json.loads(message), *descriptors):
+                elif fork := self._fork(self._prepared(json.loads(message)), *descriptors):
                     self._requests.detach()  # in the child its number may soon belong to another file
                     return fork
         return None
+
+    def _prepared(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Import what a run will import, unless an earlier one did, and return the limits in its request."""
+        if new := set(request.pop("imports")) - self._imported:
+            self._imported |= new
+            _import_all(sorted(new), self._settings["bundle"])
+            for thread in threading.enumerate()[1:]:  # matplotlib starts one that ends at once
+                thread.join()
+        return request
 
     def _fork(self, limits: dict[str, Any], requests: int, replies: int, control: int) -> walls.Fork | None:
         """Fork a child. Return in the child what it gets, None in this process."""

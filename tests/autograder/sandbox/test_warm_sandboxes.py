@@ -82,6 +82,17 @@ def test_the_modules_of_the_bundle_are_loaded_before_the_fork(sandboxes, tmp_pat
     assert result.cells["broken"].message == "as in a new process"
 
 
+def test_what_takes_long_to_import_is_loaded_once_for_all_runs_that_draw(bundle, sandboxes):
+    loaded = Cell("loaded", "import sys\ndef f():\n    return any('pyplot' in name for name in sys.modules)\n")
+    drawing = Cell("drawing", "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('plot.png')\n")
+    runs = [
+        run(cells, [Call("f", {})], bundle=bundle, limits=PATIENT) for cells in ([loaded], [loaded, drawing], [loaded])
+    ]
+    assert [result.outcomes[0].value for result in runs] == [False, True, True]
+    assert runs[1].cells["drawing"] is None
+    assert len(list(sandboxes)) == 1
+
+
 def test_a_sound_warm_sandbox_keeps_every_promise(bundle, sandboxes):
     assert len(probe(bundle)) == 19
     assert len(list(sandboxes)) == 1
