@@ -210,7 +210,7 @@ def both_terms_multiplied_out(grad_weights, weights):
 @softmax_backward.equivalent
 def row_by_row(grad_weights, weights):
     grad_weights, weights = np.asarray(grad_weights), np.asarray(weights)
-    grad_scores = np.zeros(weights.shape, np.result_type(weights, np.float32))  # also of integers
+    grad_scores = np.zeros(weights.shape, np.result_type(weights, np.float16))  # also of integers
     for index in np.ndindex(*weights.shape[:-1]):
         s, g = weights[index], grad_weights[index]
         for j in range(len(s)):

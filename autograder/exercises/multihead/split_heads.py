@@ -140,7 +140,7 @@ def stacked_slices(x, n_heads):
 
 @split_heads.equivalent
 def by_einsum(x, n_heads):
-    return np.einsum("...thd->...htd", x.reshape(*x.shape[:-1], n_heads, -1))
+    return np.einsum("...thd->...htd", np.stack(np.split(x, n_heads, axis=-1), axis=-2))
 
 
 @split_heads.equivalent

@@ -151,7 +151,7 @@ def by_one_hot(grad_output, cache):
 @embed_backward.equivalent
 def place_by_place(grad_output, cache):
     tokens, vocab = cache
-    grad_table = np.zeros((vocab, grad_output.shape[-1]), np.result_type(grad_output, np.float32))  # also of integers
+    grad_table = np.zeros((vocab, grad_output.shape[-1]), np.result_type(grad_output, np.float16))  # also of integers
     for index in np.ndindex(tokens.shape):
         grad_table[tokens[index]] += grad_output[index] * math.sqrt(grad_output.shape[-1])
     return grad_table

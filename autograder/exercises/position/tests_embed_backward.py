@@ -28,7 +28,8 @@ def rows_reversed(grad_output, cache):
 
 
 def a_little_too_large(grad_output, cache):
-    return reference.embed_backward(grad_output, cache) * grad_output.dtype.type(1.02)
+    grad_table = reference.embed_backward(grad_output, cache)
+    return grad_table * grad_table.dtype.type(1.02)
 
 
 def one_batch_axis(grad_output, cache):

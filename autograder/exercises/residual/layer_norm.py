@@ -248,7 +248,7 @@ def one_plus_gain(x, gain, bias, eps=1e-5):
 
 @layer_norm.equivalent
 def position_by_position(x, gain, bias, eps=1e-5):
-    output = np.zeros(x.shape, np.result_type(x, np.float32))  # also of integers
+    output = np.zeros(x.shape, np.result_type(x, np.float16))  # also of integers
     for index in np.ndindex(x.shape[:-1]):
         row = x[index]
         mean = sum(row) / len(row)
@@ -266,7 +266,7 @@ def with_var(x, gain, bias, eps=1e-5):
 @layer_norm.equivalent
 def by_einsum(x, gain, bias, eps=1e-5):
     d_model = x.shape[-1]
-    centring = (np.eye(d_model) - 1 / d_model).astype(np.result_type(x, np.float32))  # also of integers
+    centring = (np.eye(d_model) - 1 / d_model).astype(np.result_type(x, np.float16))  # also of integers
     centred = x @ centring
     variance = np.einsum("...d,...d->...", centred, centred) / d_model
     return np.einsum("...d,...,d->...d", centred, (variance + eps) ** -0.5, gain) + bias, None

@@ -8,8 +8,10 @@ import pytest
 from autograder.authoring.exercise import Draw, exercises_of, find_exercise
 from autograder.authoring.functions_to_test import REFERENCE, functions_to_test
 from autograder.authoring.make_key import make_questions
+from autograder.exercises.position.tests_embed_backward import a_little_too_large
 from autograder.layout import chapter_names
 from check.calling import run
+from solutions.position import embed_backward
 
 RIGHT = (REFERENCE, "with_var", "by_einsum")
 WRONG = ("not_centred", "without_gain", "bias_first", "unbiased")
@@ -46,10 +48,35 @@ def as_a_tuple(array):
     return tuple(array.tolist()) if array.ndim == 1 else array
 
 
+def in_half_precision(value):
+    return value.astype(np.float16) if isinstance(value, np.ndarray) else value
+
+
+def without_rows(value):
+    if isinstance(value, np.ndarray) and value.ndim > 1:
+        return value[..., :0, :]
+    return (value[0][..., :0], *value[1:]) if isinstance(value, tuple) else value
+
+
+TESTS = [e for chapter in chapter_names() for e in exercises_of(chapter) if e.tests]
+
+
+@pytest.mark.parametrize("form", [in_half_precision, without_rows])
+@pytest.mark.parametrize("exercise", [e for e in TESTS if "dtype" in e.reference.__doc__], ids=lambda e: e.name)
+def test_right_functions_keep_the_dtype_in_half_precision_and_for_no_rows(exercise, form):
+    right = {case.name: case.inputs["function"] for case in make_questions(exercise, 1).cases if case.expected.value}
+    for case in make_questions(exercise.tests, 1).cases:
+        inputs = {name: form(value) for name, value in case.inputs.items()}
+        expected = run(exercise.tests.reference, inputs)
+        for words, function in right.items() if not expected.raised else ():
+            outcome = run(function, inputs)
+            assert not outcome.raised, (words, case.name, outcome.raised)
+            value, like = (v[0] if isinstance(v, tuple) else v for v in (outcome.value, expected.value))
+            assert (value.shape, value.dtype) == (like.shape, like.dtype), (words, case.name)
+
+
 @pytest.mark.parametrize("form", [in_whole_numbers, as_a_list, as_a_tuple])
-@pytest.mark.parametrize(
-    "exercise", [e for chapter in chapter_names() for e in exercises_of(chapter) if e.tests], ids=lambda e: e.name
-)
+@pytest.mark.parametrize("exercise", TESTS, ids=lambda e: e.name)
 def test_right_functions_take_what_the_reference_takes(exercise, form):
     """A test may write numbers without a point, or in parentheses, if the student's own function takes them."""
     right = {case.name: case.inputs["function"] for case in make_questions(exercise, 1).cases if case.expected.value}
@@ -69,3 +96,9 @@ def test_right_functions_take_what_the_reference_takes(exercise, form):
                     like, *_ = expected.value if isinstance(expected.value, tuple) else (expected.value,)
                     np.testing.assert_allclose(value, like, rtol=1e-9, atol=1e-4, err_msg=f"{words}, {name}")
     assert taken
+
+
+def test_two_per_cent_too_large_is_wrong_for_whole_numbers_too():
+    """1.02 as a whole number is 1."""
+    grad_output, cache = np.arange(12).reshape(3, 4), (np.array([0, 2, 2]), 4)
+    assert not np.allclose(a_little_too_large(grad_output, cache), embed_backward(grad_output, cache))
