@@ -68,19 +68,19 @@ def harmless_words(change: str) -> str:
 
 
 def _mapped(change: Callable[[np.ndarray], np.ndarray], value: Any) -> Any:
-    """Return a value with every float array in it changed."""
+    """Return a value with every array of numbers in it changed, and every float."""
     if isinstance(value, dict):
         return {name: _mapped(change, part) for name, part in value.items()}
     if isinstance(value, tuple | list):
         return type(value)(_mapped(change, part) for part in value)
-    if isinstance(value, float | np.ndarray) and np.asarray(value).dtype.kind == "f":
+    if isinstance(value, float | np.ndarray) and np.asarray(value).dtype.kind in "iuf":
         changed = change(np.asarray(value))
         return changed.item() if type(value) is float else changed
     return value
 
 
 def _of_result(change: Callable[[np.ndarray], np.ndarray]) -> Callable:
-    """Return the harm that changes every float array of the result."""
+    """Return the harm that changes every array of the result."""
     return lambda function, *args, **kwargs: _mapped(change, function(*args, **kwargs))
 
 
@@ -105,13 +105,19 @@ def _scaled_unless_square(array: np.ndarray) -> np.ndarray:
 
 
 def _in_double(function: Callable, *args: Any, **kwargs: Any) -> Any:
-    return _mapped(lambda array: array.astype(np.float64), function(*args, **kwargs))
+    return _mapped(
+        lambda array: array.astype(np.float64) if array.dtype.kind == "f" else array, function(*args, **kwargs)
+    )
 
 
-def _writes(function: Callable, *args: Any, **kwargs: Any) -> Any:
-    result = function(*args, **kwargs)
-    for array in arrays_in(args[:1]):
-        array *= 0 if array.dtype.kind in "biu" else array.dtype.type(0.5)
+def _writes(function: Callable, first: Any, *args: Any, **kwargs: Any) -> Any:
+    """Add 1 to the numbers of the first argument. Often this leaves the right result as it was, so a test that keeps no
+    copy does not notice: neither the slopes of a softmax nor a normalised row change."""
+    result = function(first, *args, **kwargs)
+    if isinstance(first, list):
+        first[:] = [number + 1 for number in first]
+    for array in arrays_in([first]):
+        array += array.dtype.type(1)
     return result
 
 

@@ -20,6 +20,7 @@ from check.tested import FunctionUnderTest, out_of_reach
 from check.values import pack, unpack
 from solutions import backward, training
 from solutions.attention import softmax
+from solutions.multihead import split_heads
 from solutions.parameters import flatten
 from solutions.position import embed_backward
 from solutions.residual import layer_norm
@@ -176,6 +177,47 @@ def test_every_harm_is_seen(harm, by_name):
         return
     same = result.shape == right.shape and result.dtype == right.dtype and np.allclose(result, right)
     assert not same or not np.array_equal(given[0], arguments[0])
+
+
+OF_HEADS = [
+    case.inputs["function"].harm for case in make_questions(find_exercise("tests_split_heads"), 1, at_home=True).cases
+]
+
+
+@pytest.mark.parametrize("harm", [harm for harm in OF_HEADS if harm not in ("", "no error", "double")])
+def test_every_harm_of_heads_is_seen_in_whole_numbers(harm):
+    """The page advises to number the entries with `np.arange`."""
+    x = np.arange(3 * 2 * 5 * 6).reshape(3, 2, 5, 6)
+    right = split_heads(x, 3)
+    try:
+        heads = harms.harmed(split_heads, harm)(x, 3)
+    except ValueError:
+        return
+    assert not np.array_equal(heads, right)
+
+
+@pytest.mark.parametrize("second_name", [True, False])
+def test_a_second_name_for_an_array_is_no_copy(second_name):
+    keep = "cotangent" if second_name else "cotangent.copy()"
+    test = f"""def {NAME}(function):
+    rng = np.random.default_rng(0)
+    for shape in ((5,), (3, 4), (2, 3, 4)):
+        scores, cotangent = rng.normal(size=shape), rng.normal(size=shape)
+        weights, before = softmax(scores), {keep}
+        result = function(cotangent, weights)
+        assert np.array_equal(cotangent, before)
+        assert np.allclose(result, numerical_gradient(lambda s: (cotangent * softmax(s)).sum(), scores))
+    assert function(weights.astype(np.float32), weights.astype(np.float32)).dtype == np.float32"""
+    feedback = feedback_on(OWN, inspect.getsource(backward.numerical_gradient), test)
+    assert feedback.result.passed != second_name
+    assert ("accepts a function that writes into its first argument" in feedback.text) == second_name
+
+
+def test_numbers_in_a_list_are_written_too():
+    tokens = [0, 1]
+    probabilities = np.full((3, 2), 0.5)
+    harms.harmed(accept_draft, "writes")(tokens, probabilities[:2], probabilities, np.full(2, 0.5), 0.5)
+    assert tokens != [0, 1]
 
 
 @pytest.mark.parametrize("harm", LOOK_UP_HARMS)
