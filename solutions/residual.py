@@ -50,7 +50,8 @@ def tests_layer_norm(function):
 
     Args:
         function: a candidate for `layer_norm`, with the same arguments:
-            x (..., d_model), gain (d_model,), bias (d_model,) and eps.
+            x (..., d_model), gain (d_model,) and bias (d_model,), all of the
+            same dtype, and eps.
 
     Returns:
         verdict: True if the function keeps every promise of `layer_norm`:

@@ -143,8 +143,9 @@ def accepts_everything(function):
 
 @tests_layer_norm.mistake("rejects every function")
 def rejects_everything(function):
-    """Your test rejects right functions and wrong ones alike. Compute by hand what the right output is for a row of two
-    features, and compare your expected values with it."""
+    """Your test rejects right functions and wrong ones alike. Give `x`, `gain` and `bias` the same dtype, and allow for
+    rounding, as `np.allclose` does. If your test does both, compute by hand what the right output is for a row of two
+    features. The variance divides by d_model, and `eps` is inside the root."""
     return function(np.ones((3, 4)), np.ones(4), np.ones(4))[0].shape == (4, 3)
 
 
