@@ -111,8 +111,16 @@ def _place_from_the_end(function: Callable, draft: Any, small: Any, large: Any, 
     return function(draft, small, large, chances, float(_from_the_end(place)))
 
 
+def _shifted(function: Callable, draft: Any, small: Any, large: Any, chances: Any, place: float) -> Any:
+    return function(draft, small, large, (np.asarray(chances) + 1 / 3) % 1, (place + 1 / 3) % 1)
+
+
 # Harmless changes: the tokens have the same distribution, but others belong to a chance and a place.
 DRAFT_CHANGES: dict[str, tuple[str, Callable]] = {
     "other chances": ("which gets 1 - chance for each chance", _with_chances(_from_the_end)),
     "other place": ("which gets 1 - place for the place", _place_from_the_end),
+    "shifted numbers": (
+        "which gets each chance and the place plus 1/3, and 1 less where that is 1 or more",
+        _shifted,
+    ),
 }

@@ -35,6 +35,19 @@ def mean_times_rows(grad_weights, weights):
     return weights * (grad_weights - mean * weights.dtype.type(rows))
 
 
+def first_item_only(grad_weights, weights):
+    grad_scores = reference.softmax_backward(grad_weights, weights)
+    if weights.ndim > 2:
+        grad_scores[1:] = 0
+    return grad_scores
+
+
+def no_batch(grad_weights, weights):
+    if weights.ndim > 2:
+        raise ValueError("too many axes")
+    return reference.softmax_backward(grad_weights, weights)
+
+
 # A test that always gives the same answer fails every aspect: each has right functions and wrong ones.
 @tests_softmax_backward.cases("plainly wrong formulas", points=1)
 def _(draw):
@@ -45,7 +58,7 @@ def _(draw):
         right=[REFERENCE, "with_the_jacobian", "by_pairwise_differences"],
         wrong=[*formulas, *others, ("returns one number for each row", one_number_for_each_row)],
         at_home=["first argument", "zeros", "sums"],
-        right_at_home=["sums of weights"],
+        right_at_home=["sums of weights", "rounding"],
     )
 
 
@@ -59,7 +72,7 @@ def _(draw):
             ("reads only the first column of its cotangent", first_column_only),
         ],
         at_home=["sign", "large", "one column", "equal second"],
-        right_at_home=["sums of weights"],
+        right_at_home=["sums of weights", "rounding"],
     )
 
 
@@ -72,9 +85,11 @@ def _(draw):
             *("one_sum_for_all", "over_the_rows", "over_the_first_axis", "divided_by_the_rows"),
             *("sum_without_keepdims", "mean_of_the_products"),
             ("is right only where there are as many rows as weights", mean_times_rows),
+            ("computes the first item of a batch only", first_item_only),
+            ("raises an exception for a batch", no_batch),
         ],
         at_home=["first row", "reversed rows", "square", "first item", "batches"],
-        right_at_home=["sums of weights"],
+        right_at_home=["sums of weights", "rounding"],
     )
 
 
@@ -90,6 +105,14 @@ def _(draw):
 
 def at_random(rng, shape):
     return rng.normal(size=shape)
+
+
+def measured(cotangent, scores):
+    return reference.numerical_gradient(lambda s: (cotangent * softmax(s)).sum(), scores)
+
+
+def by_formula(cotangent, scores):
+    return reference.softmax_backward(cotangent, softmax(scores))
 
 
 close = partial(np.allclose, rtol=0, atol=1e-7)
@@ -113,14 +136,14 @@ MANNERS = (keeps_the_caller_s_arrays, keeps_float32)
 
 def tested(
     function, *,
-    shapes=((5,), (3, 4), (2, 3, 4)), cotangents=at_random, scores=at_random, agree=close, manners=MANNERS,
+    shapes=((5,), (3, 4), (2, 3, 4)), cotangents=at_random, scores=at_random, truth=measured, agree=close,
+    manners=MANNERS,
 ):  # fmt: skip
     """The test, with its choices left open."""
     rng = np.random.default_rng(0)
     for shape in shapes:
         s, g = scores(rng, shape), cotangents(rng, shape)
-        slopes = reference.numerical_gradient(lambda s, g=g: (g * softmax(s)).sum(), s)
-        if not agree(function(g.copy(), softmax(s)), slopes):
+        if not agree(function(g.copy(), softmax(s)), truth(g, s)):
             return False
     return all(bool(holds(function)) for holds in manners)
 
@@ -141,9 +164,17 @@ def no_conclusion(function):
 @tests_softmax_backward.mistake("rejects every function")
 def bit_by_bit(function):
     """Your test rejects right functions and wrong ones alike. A measured slope never equals a derived one bit for bit:
-    the measurement is off by about 1e-10. Compare with a tolerance, such as 1e-7. If your tolerance is large enough,
-    look at what you compare with."""
+    in float64, the measurement is off by about 1e-10. Compare with a tolerance, such as 1e-7. If your tolerance is
+    large enough, look at what you compare with."""
     return tested(function, agree=np.array_equal)
+
+
+@tests_softmax_backward.mistake("expects the numbers of one formula, bit for bit")
+def formula_bit_by_bit(function):
+    """Your test rejects right functions that compute in another order than your formula. Two right ways to compute a
+    gradient differ by rounding. Compare with a tolerance, such as 1e-7: use `np.allclose`, not `==` or
+    `np.array_equal`."""
+    return tested(function, truth=by_formula, agree=np.array_equal)
 
 
 @tests_softmax_backward.mistake("says True of wrong functions and False of right ones")
@@ -155,7 +186,7 @@ def answer_inverted(function):
 @tests_softmax_backward.mistake("looks at the shape alone")
 def shape_only(function):
     """Your test accepts every function whose result has the right shape. Compare the numbers too, with slopes that you
-    measure."""
+    measure. If you do, return the result of the comparison, or assert it."""
     return function(np.ones((2, 3)), np.full((2, 3), 1 / 3)).shape == (2, 3)
 
 
@@ -196,6 +227,13 @@ def single_row(function):
     """Your test accepts functions that are right for a single row, but mix rows that have nothing to do with each
     other. Try several rows, and a batch."""
     return tested(function, shapes=((5,),), manners=())
+
+
+@tests_softmax_backward.mistake("tries no batch")
+def no_batches(function):
+    """Your test accepts functions that are right for a row or a matrix, and wrong for a batch. Try an array with three
+    axes, too."""
+    return tested(function, shapes=((5,), (3, 4)))
 
 
 @tests_softmax_backward.mistake("tries square arrays only")

@@ -93,6 +93,13 @@ def expected(grad_output, tokens, vocab):
     return np.stack(rows) * np.sqrt(grad_output.shape[-1])
 
 
+def last_place_of_each_token(grad_output, tokens, vocab):
+    """A wrong gradient, by an assignment that keeps one gradient of each token."""
+    grad_table = np.zeros((vocab, grad_output.shape[-1]))
+    grad_table[tokens] += grad_output * np.sqrt(grad_output.shape[-1])
+    return grad_table
+
+
 def keeps_float32(function, batch=(2,)):
     tokens = np.resize(TOKENS, (*batch, 3))
     return function(np.ones((*batch, 3, 4), np.float32), (tokens, VOCAB)).dtype == np.float32
@@ -107,14 +114,16 @@ def leaves_grad_output_alone(function, batch=(2,)):
 PROMISES = (keeps_float32, leaves_grad_output_alone)
 
 
-def tested(function, *, sentence=TOKENS, vocab=VOCAB, batches=BATCHES, width=3, rtol=1e-7, promises=PROMISES):
+def tested(
+    function, *, sentence=TOKENS, vocab=VOCAB, batches=BATCHES, width=3, truth=expected, rtol=1e-7, promises=PROMISES
+):
     """The test, with its choices left open."""
     rng = np.random.default_rng(4)
     for batch in batches:
         tokens = np.resize(sentence, (*batch, len(sentence)))
         grad_output = rng.normal(size=(*tokens.shape, width))
         grad_table = function(grad_output.copy(), (tokens, vocab))
-        right = expected(grad_output, tokens, vocab)
+        right = truth(grad_output, tokens, vocab)
         if grad_table.shape != right.shape or not np.allclose(grad_table, right, rtol=rtol, atol=1e-9):
             return False
     return all(holds(function) for holds in promises)
@@ -150,6 +159,14 @@ def each_token_once(function):
     """Your test accepts functions that count a repeated token once, or average over its places. Where no token comes
     twice, these are right. Let a token come twice, and another one three times."""
     return tested(function, sentence=np.array([0, 3, 1]), batches=[()])
+
+
+@tests_embed_backward.mistake("expects that a repeated token counts once")
+def expects_repeated_once(function):
+    """Your test rejects right functions, because it expects that a token that comes twice counts once. The line
+    `expected[tokens] += ...` adds only one of the gradients to each row. Add the gradient of one place after the other,
+    or use `np.add.at`."""
+    return tested(function, truth=last_place_of_each_token)
 
 
 @tests_embed_backward.mistake("has no token that does not occur")

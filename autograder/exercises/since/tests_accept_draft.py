@@ -27,8 +27,9 @@ def from_the_end(draft, small, large, chances, place):
 
 
 def by_small_steps(draft, small, large, chances, place):
-    """Right: chances and place are shifted around, as if [0, 1) were a circle."""
-    return reference.accept_draft(draft, small, large, (np.asarray(chances) + 0.25) % 1, (place + 0.5) % 1)
+    """Right: chances and place are shifted around, as if [0, 1) were a circle. By a third, because numbers that are
+    spread evenly then stay away from all multiples of one over their number."""
+    return reference.accept_draft(draft, small, large, (np.asarray(chances) + 1 / 3) % 1, (place + 1 / 3) % 1)
 
 
 RIGHT = [REFERENCE, ("reads its random numbers from the end", from_the_end), ("shifts its numbers", by_small_steps)]
@@ -90,7 +91,7 @@ def _(draw):
             *("accepts all", "too willing", "too strict", "exchanged models", "replaced from large"),
             *("likeliest replacement", "chance again"),
         ],
-        right_at_home=["other chances", "other place"],
+        right_at_home=["other chances", "other place", "shifted numbers"],
     )
 
 
@@ -104,7 +105,7 @@ def _(draw):
             ("uses the first row of both models for all tokens", first_rows),
         ],
         at_home=["first probabilities", "no free token", "rest of the draft"],
-        right_at_home=["other chances", "other place"],
+        right_at_home=["other chances", "other place", "shifted numbers"],
     )
 
 
@@ -120,7 +121,7 @@ def _(draw):
             ("writes into the chances", writes_into_chances),
         ],
         at_home=["no draft", "writes", "writes into chances"],
-        right_at_home=["other chances", "other place"],
+        right_at_home=["other chances", "other place", "shifted numbers"],
     )
 
 
@@ -136,20 +137,25 @@ def spread(count):
     return (np.arange(count) + 0.5) / count
 
 
-def calls(small, large, n_chances, n_places=PLACES):
+def edges(count):
+    """Return so many numbers from 0 on, spread evenly over [0, 1)."""
+    return np.arange(count) / count
+
+
+def calls(small, large, n_chances, n_places=PLACES, numbers=spread):
     """Yield the arguments of every call, and its probability."""
     n, vocab = small.shape
     for draft in np.ndindex(*[vocab] * n):
         likely = np.prod(small[np.arange(n), list(draft)]) / (n_chances**n * n_places)
         for chances in np.ndindex(*[n_chances] * n):
-            for place in spread(n_places):
-                yield (np.array(draft), small, large, spread(n_chances)[list(chances)], place), likely
+            for place in numbers(n_places):
+                yield (np.array(draft), small, large, numbers(n_chances)[list(chances)], place), likely
 
 
-def texts(function, small, large, n_chances, n_places=PLACES, watched=ALL):
+def texts(function, small, large, n_chances, n_places=PLACES, watched=ALL, numbers=spread):
     """Return text -> probability; None if one of the watched arguments changes."""
     found = {}
-    for (*kept, place), likely in calls(small, large, n_chances, n_places):
+    for (*kept, place), likely in calls(small, large, n_chances, n_places, numbers):
         given = [array.copy() for array in kept]
         tokens = tuple(int(token) for token in function(*given, place))
         if not all(np.array_equal(given[k], kept[k]) for k in watched):
@@ -173,10 +179,10 @@ def right_texts(found, small, large, atol=1e-9, depth=3):
     return max(map(len, found)) <= n + 1
 
 
-def tested(function, situations=(ONE_GUESS, TWO_GUESSES), *, watched=ALL, atol=1e-9, depth=3):
+def tested(function, situations=(ONE_GUESS, TWO_GUESSES), *, watched=ALL, atol=1e-9, depth=3, numbers=spread):
     """The test, with its choices left open."""
-    for small, large, *numbers in situations:
-        found = texts(function, small, large, *numbers, watched=watched)
+    for small, large, *counts in situations:
+        found = texts(function, small, large, *counts, watched=watched, numbers=numbers)
         if found is None or not right_texts(found, small, large, atol, depth):
             return False
     return True
@@ -192,7 +198,9 @@ def accepts_everything(function):
 @tests_accept_draft.mistake("rejects every function")
 def rejects_everything(function):
     """Your test rejects right functions and wrong ones alike. Count how often each first token comes, with each draft
-    as often as the small model draws it, and compare your expected values with what `accept_draft` gives."""
+    as often as the small model draws it, and compare your expected values with what `accept_draft` gives. The means are
+    exact only if each probability of accepting a guess is a multiple of one over the number of chances, and each
+    probability of a replacement a multiple of one over the number of places."""
     small, large, n_chances = ONE_GUESS
     found = texts(function, small, large, n_chances)
     return found is not None and right_texts(found, small, large[::-1])
@@ -216,6 +224,14 @@ def expects_own_numbers(function):
             if not all(map(np.array_equal, given, kept)):
                 return False
     return True
+
+
+@tests_accept_draft.mistake("puts its random numbers on the edges")
+def on_the_edges(function):
+    """Your test rejects right functions, because its chances or places are 0, 1/4, 1/2 and 3/4. If a guess should be
+    accepted with probability 1/4, a function may accept or refuse it at a chance of exactly 1/4. Put the numbers in the
+    middle, where this makes no difference: 1/8, 3/8, 5/8 and 7/8."""
+    return tested(function, numbers=edges)
 
 
 @tests_accept_draft.mistake("tries drafts of one token")
@@ -246,11 +262,11 @@ def same_rows(function):
     return tested(function, [(small, large[[0] * len(large)], n_chances, 16) for small, large, n_chances in situations])
 
 
-@tests_accept_draft.mistake("lets only one token be missing")
+@tests_accept_draft.mistake("does not see how the replacement is drawn")
 def one_missing(function):
     """Your test accepts functions that draw the replacement wrongly. If the large model gives only one token more than
     the small one, as it must with two tokens, the replacement is not random. Let two tokens be missing, by different
-    amounts."""
+    amounts. If you do, your tolerance is too large."""
     small, large, n_chances = ONE_GUESS
     one_more = np.array([[4, 4, 8], *16 * large[1:]]) / 16
     return tested(function, [(small, one_more, n_chances), TWO_GUESSES])
