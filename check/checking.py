@@ -17,6 +17,7 @@ from check import messages, scoring
 from check.allowed_imports import foreign, refusal
 from check.blank import is_blank, waits_for
 from check.bundle_data import data_folder, sections_around
+from check.caches import ANOTHER_CACHE, is_another_cache, place_of_cache
 from check.calling import Outcome, Raised, run
 from check.causes import Explanation, explain
 from check.comparing import difference
@@ -132,6 +133,8 @@ def tried(function: Callable, key: Key, own: dict[str, Any] | None = None) -> Ch
     result = scoring.result_of(key, case_faults, why)
     if not result.passed:
         result = replace(result, mend_first=_failing_helpers(function, key))
+    elif has_another_cache(key, outcomes):
+        result = replace(result, found=(ANOTHER_CACHE,))
     if result.blank:
         message = note(_not_written(function, result, key.tests))
         return Checked(message.text, message.html, result)
@@ -140,6 +143,15 @@ def tried(function: Callable, key: Key, own: dict[str, Any] | None = None) -> Ch
         message = note(f"`{key.function}` waits for another exercise. {unsolved}.")
         return Checked(message.text, message.html, result, waits=True)
     return Checked(*_message(key, outcomes, result, why), result, _place(key, outcomes, result))
+
+
+def has_another_cache(key: Key, outcomes: list[Outcome]) -> bool:
+    """Return whether a function that passes returns another cache than the key holds."""
+    place = place_of_cache(key)
+    if place is None:
+        return False
+    case = key.cases[place]
+    return is_another_cache(key, case, case.expected.value, outcomes[place].value)
 
 
 def _place(key: Key, outcomes: list[Outcome], result: scoring.Result) -> tuple[str, int]:

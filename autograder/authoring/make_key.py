@@ -15,6 +15,7 @@ from autograder.authoring.exercise import Draw, Exercise, exercises_of
 from autograder.authoring.hand_in import hand_in_of
 from autograder.authoring.known_mistakes import LazyMistakes, stored_outcome, with_mark_only
 from autograder.authoring.sketching import LazySketches, sketches_of_slips
+from check.caches import place_of_cache
 from check.calling import Outcome
 from check.key import Case, Key, save
 from check.predictions import ORDER, right
@@ -43,7 +44,7 @@ def make_questions(exercise: Exercise, seed: int, at_home: bool = False) -> Key:
         for aspect in exercise.aspects
         for drawn in _inputs(exercise, aspect, seed, at_home)
     )
-    return Key(
+    key = Key(
         function=exercise.name,
         section=exercise.section,
         outputs=exercise.outputs,
@@ -56,6 +57,7 @@ def make_questions(exercise: Exercise, seed: int, at_home: bool = False) -> Key:
         measure=exercise.measure,
         tests=exercise.tests.name if exercise.tests else "",
     )
+    return _with_one_cache(exercise, key) if at_home else key
 
 
 def make_key(exercise: Exercise, seed: int, at_home: bool = False) -> Key:
@@ -117,6 +119,15 @@ def _with_lazy_mistakes(exercise: Exercise, questions: Key) -> Key:
     mistakes = {slug: mistake for slug, (mistake, _) in exercise.mistakes.items()}
     cases = tuple(replace(case, mistakes=LazyMistakes(exercise, case)) for case in questions.cases)
     return replace(questions, mistakes=mistakes, cases=cases)
+
+
+def _with_one_cache(exercise: Exercise, key: Key) -> Key:
+    """Return the key with the cache of one case. `check` compares the student's cache with it."""
+    place, cases = place_of_cache(key), list(key.cases)
+    if place is not None:
+        whole = exercise.outcome(exercise.reference, cases[place].inputs)
+        cases[place] = replace(cases[place], expected=whole)
+    return replace(key, cases=tuple(cases))
 
 
 def _expected(exercise: Exercise, case: Case) -> Outcome:

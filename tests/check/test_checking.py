@@ -5,12 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from autograder.authoring.exercise import exercises_of
+from autograder.authoring.make_key import PUBLIC_SEED, make_key, make_questions
+from autograder.layout import chapter_names
 from check import checking as module
 from check import messages
+from check.caches import ANOTHER_CACHE
 from check.calling import run
 from check.checking import CheckFailed, NoPyTorch, check, checked
+from check.measuring import outcomes_of
 from check.picture import picture
 from check.scoring import grade
+from check.verdicts_of_test import bound_key
 
 pytestmark = pytest.mark.autograder
 
@@ -29,6 +35,26 @@ def normalised(x):
 def test_passing_prints_one_line(capsys):
     check(normalised)
     assert capsys.readouterr().out == "✓ normalised: all 4 cases pass.\n"
+
+
+@pytest.mark.parametrize(("cache_of", "mentions"), [(lambda x: None, 1), (lambda x: x, 0)])
+def test_another_cache_passes_and_is_mentioned(capsys, monkeypatch, exercise, cache_of, mentions):
+    monkeypatch.setattr(module, "public_key", lambda name: make_key(exercise, 1, at_home=True))
+
+    def normalised(x):
+        return exercise.reference(x)[0], cache_of(x)
+
+    check(normalised)
+    shown = capsys.readouterr().out
+    assert shown.startswith("✓ normalised: ") and shown.count(ANOTHER_CACHE) == mentions
+
+
+@pytest.mark.parametrize("chapter", chapter_names())
+def test_the_book_s_functions_return_the_cache_that_the_keys_hold(chapter):
+    for exercise in exercises_of(chapter):
+        key = make_questions(exercise, PUBLIC_SEED, at_home=True)
+        outcomes = outcomes_of(exercise.reference, bound_key(key, exercise.tested_functions))
+        assert not module.has_another_cache(key, outcomes), exercise.name
 
 
 def test_failing_raises_and_shows_what_is_wrong(capsys):
