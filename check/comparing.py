@@ -258,7 +258,7 @@ def _shape_message(expected_array: np.ndarray, value: np.ndarray, name: str, axe
         message += f" Yours has {'an extra axis' if extra == 1 else f'{extra} extra axes'} of length 1."
     elif len(got) == len(expected) - 1 and _without_ones(got) == _without_ones(expected):
         message += " Yours lacks an axis of length 1: `keepdims=True` keeps one."
-    elif math.prod(got) == math.prod(expected):
+    elif math.prod(got) == math.prod(expected) > 0:
         message += " The number of entries is right; they are folded differently."
     elif len(expected) > 2 and got == expected[:-1] + expected[:-2] + expected[-1:]:
         message += " `np.dot` pairs each matrix of one batch with each of the other; `@` pairs them in order."

@@ -162,8 +162,9 @@ def saved_run(run):
         run: see `continue_run`.
 
     Returns:
-        arrays: dict of name -> array: "step", an int64 without axes; and
-            each array of the three trees under "params.", "mean." or
+        arrays: dict of name -> array: "step", an int64 without axes (an
+            int will do, because the file makes an array of it); and each
+            array of the three trees under "params.", "mean." or
             "mean_of_squares." and its path, such as
             "mean.encoder.0.norm_attention.gain". Values and dtypes are
             those of the run, bit for bit.

@@ -176,6 +176,7 @@ def test_np_dot_of_two_batches_is_recognised_by_its_shape():
         ((5,), (), "Yours has no axes where one is expected."),
         ((4, 4), (1, 1, 4, 4), "Yours has 2 extra axes of length 1."),
         ((3,), (3, 1), "Yours has an extra axis of length 1."),
+        ((0, 2), (0,), "Yours has one axis where 2 are expected."),
         ((2, 6), (3, 4), "The number of entries is right; they are folded differently."),
     ],
 )

@@ -57,6 +57,7 @@ def _(draw):
 def _(draw):
     yield "an empty guess", {"guess": np.zeros(0, int), "truth": draw.tokens(draw.size(3, 6))}
     yield "an empty truth", {"guess": draw.tokens(draw.size(3, 6)), "truth": np.zeros(0, int)}
+    yield "an empty guess of an empty truth", {"guess": np.zeros(0, int), "truth": np.zeros(0, int)}
     yield "something", changed(draw, draw.tokens(6), replaced=1, put_in=1)
 
 

@@ -10,7 +10,7 @@ from autograder.exercises.model.repaired_model_loss import PADS
 from autograder.exercises.model.repaired_model_loss import padded_by as loss_by_pads
 from autograder.exercises.model.shared import decoded, encoded, tables_replaced_by_the_shared_one
 from autograder.exercises.project.top_p import before, checked, cut
-from solutions import decoding, masking, model, position, training
+from solutions import decoding, masking, model, position, project, training
 from solutions.attention import softmax
 from solutions.memory import memory_mask
 from tests.autograder.exercises.holes.register import MANY, SOME, hole
@@ -32,6 +32,15 @@ def target_mask_ignores_pad(params, tgt, memory, src, n_heads, pad=0):
 def memory_mask_ignores_pad(params, tgt, memory, src, n_heads, pad=0):
     over_memory = memory_mask(src, tgt.shape[-1], 0)
     return decoded(params, tgt, memory, src, n_heads, pad, over_memory=over_memory)
+
+
+# -------------------------------------------------------------------------------------------------------- nothing
+
+
+@hole("edit_path")
+def path_of_one_axis(guess, truth):
+    distance, path = project.edit_path(guess, truth)
+    return distance, np.array(path.tolist(), int)
 
 
 # ------------------------------------------------------------------------------------------------------------ tables
