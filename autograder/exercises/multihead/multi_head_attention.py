@@ -59,6 +59,7 @@ def _(draw):
     yield "as many sentences as heads", layer(draw, (3,), n_heads=3, mask="each")
     inputs = layer(draw, small_batch(draw, 1, avoid=3), n_heads=3, mask="shared")
     yield "one row for all queries, (T_key,)", inputs | {"mask": inputs["mask"][0]}
+    yield "a causal mask", layer(draw, T_query=4, T_key=4) | {"mask": np.tri(4, dtype=bool)}
 
 
 @multi_head_attention.cases("float32 and edge cases", points=1)
@@ -327,6 +328,13 @@ def inverted_mask(query, key, value, params, n_heads, mask=None):
     """What should be seen is hidden, and what should be hidden is seen. In this book True means *may attend*; only
     nn.MultiheadAttention means the opposite."""
     return reference.multi_head_attention(query, key, value, params, n_heads, None if mask is None else ~mask)
+
+
+@multi_head_attention.mistake("transposes the mask", reread="The mask and the heads")
+def mask_transposed(query, key, value, params, n_heads, mask=None):
+    """The mask is transposed. Its rows are the queries, its columns the keys: (T_query, T_key). With as many queries as
+    keys the transpose fits, but it hides other keys."""
+    return naive(query, key, value, params, n_heads, None if mask is None else turned(np.atleast_2d(mask)))
 
 
 @multi_head_attention.mistake("ignores the mask", reread="The mask and the heads")

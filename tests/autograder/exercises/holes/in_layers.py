@@ -191,6 +191,12 @@ def masks_of_two_axes(expand):
     return multi_head_attention
 
 
+@hole("multi_head_attention")
+def mask_transposed_where_it_fits(query, key, value, params, n_heads, mask=None):
+    fits = mask is not None and mask.ndim > 1 and mask.shape[-1] == mask.shape[-2]
+    return multihead.multi_head_attention(query, key, value, params, n_heads, mask.swapaxes(-1, -2) if fits else mask)
+
+
 hole("multi_head_attention", name="needs a mask of two axes")(masks_of_two_axes(lambda mask: np.expand_dims(mask, -3)))
 hole("multi_head_attention", name="indexes two axes")(masks_of_two_axes(lambda mask: mask[..., None, :, :]))
 
