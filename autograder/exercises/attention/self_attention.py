@@ -8,6 +8,7 @@ from autograder.authoring.exercise import UNJUDGED, Exercise
 from autograder.exercises.attention.attention import attention_by_einsum
 from autograder.exercises.attention.attention_weights import (
     batch_competes,
+    by_d_key,
     columns_add_up,
     first_two_axes_exchanged,
     keys_on_axis_one,
@@ -92,6 +93,21 @@ def projected_scaled_up(x, w_query, w_key, w_value):
     """The scores are multiplied by the square root of d_key, or divided by d_key ** -0.5, which is the same. Divide by
     the root: call your `attention`."""
     return scaled_up(x @ w_query, x @ w_key) @ (x @ w_value), None
+
+
+@self_attention.mistake("divides by d_key, not by its root", reread="Why divide by the square root of the key width")
+def projected_by_d_key(x, w_query, w_key, w_value):
+    """You divide the scores by d_key, or twice by its root, which is the same. Call your `attention` with queries and
+    keys as they are: it divides by the root."""
+    return by_d_key(x @ w_query, x @ w_key) @ (x @ w_value), None
+
+
+@self_attention.mistake("transposes the weights", reread="From weights to output")
+def weights_transposed(x, w_query, w_key, w_value):
+    """You multiply the values by the transposed weights, so that what a position gives takes the place of what it gets.
+    Row i of the weights belongs to query i: multiply the weights by the values as they are."""
+    _, (*_, weights) = reference.attention(x @ w_query, x @ w_key, x @ w_value)
+    return weights.swapaxes(-1, -2) @ (x @ w_value), None
 
 
 @self_attention.mistake("makes the keys with the query's projection", reread="Why keys exist at all")

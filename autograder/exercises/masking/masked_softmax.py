@@ -53,7 +53,8 @@ def _(draw):
     yield "rows of very different height", {"scores": heights + scores, "mask": mask}
     yield "scores in the thousands, below zero", {"scores": -5000 + 20 * scores, "mask": mask}
     below = with_empty_row(mask)
-    yield "scores below any number to hide with", {"scores": -1e300 * (2 + np.tanh(scores)), "mask": below}
+    towering = -1e300 * (np.where(below, 3, 1) + np.tanh(scores))  # what is hidden is larger than what may be seen
+    yield "scores below any number to hide with", {"scores": towering, "mask": below}
     sentences = np.stack([scores + 2000, scores, scores - 2000])
     yield "sentences of very different height", {"scores": sentences, "mask": mask}
 
@@ -276,6 +277,21 @@ def no_maximum(scores, mask):
     strengths = np.exp(scores) * mask
     total = strengths.sum(axis=-1, keepdims=True)
     return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
+
+
+@masked_softmax.mistake(
+    "adds a number such as {number} to the sum",
+    reread="Rows that see nothing",
+    number=(1e-9, 1e-5, 1e-6, 1e-7, 1e-8),
+)
+def a_little_more(scores, mask, *, number):
+    """You add a number such as {number} to each sum, so that rows that see nothing are not 0/0. But then no other row
+    quite adds up to one, and in float16 a number below 6e-8 is 0. Divide only where the sum is positive, as `np.divide`
+    does with `where=`."""
+    hidden = np.where(mask, scores, -np.inf).astype(scores.dtype)
+    highest = hidden.max(axis=-1, keepdims=True)
+    strengths = np.exp(hidden - np.where(np.isfinite(highest), highest, 0).astype(scores.dtype))
+    return strengths / (strengths.sum(axis=-1, keepdims=True) + number)
 
 
 @masked_softmax.mistake("renormalises, with a small number in the divisor", reread="Why before the softmax")

@@ -146,6 +146,26 @@ def sorted_ones(logits, p, temperature=1.0):
     return -np.sort(-reference.top_p(logits, p, temperature), axis=-1)
 
 
+@top_p.mistake("takes places in the sorted order for tokens")
+def places_for_tokens(logits, p, temperature=1.0):
+    """You find the places in the sorted order that are kept, and keep the tokens with these numbers. Place k of the
+    order belongs to token `order[k]`: put the probabilities back with `np.put_along_axis`."""
+    checked(p, temperature)
+    probabilities = softmax(logits / temperature)
+    in_order = -np.sort(-probabilities, axis=-1)
+    kept = np.where((before(in_order) < p) & (in_order > 0), probabilities, 0)
+    return kept / kept.sum(axis=-1, keepdims=True)
+
+
+@top_p.mistake("applies a softmax to the probabilities that are left")
+def softmax_of_the_rest(logits, p, temperature=1.0):
+    """You hide the other tokens and apply a softmax to the probabilities that are left, so these become nearly equal. A
+    softmax is for logits. Divide the probabilities by their sum."""
+    checked(p, temperature)
+    kept = cut(softmax(logits / temperature), lambda row: before(row) < p, normalise=False)
+    return softmax(np.where(kept > 0, kept, -np.inf).astype(kept.dtype))
+
+
 @top_p.mistake("multiplies by the temperature")
 def multiplied(logits, p, temperature=1.0):
     """You multiply the logits by the temperature. A high temperature should make the distribution flatter: divide."""

@@ -67,6 +67,14 @@ def norm_of_stream_and_sum(x, update, params, rate=0.0, rng=None):
     return plain_norm(plain_norm(x, params) + dropout(update, rate, rng)[0], params), None
 
 
+@add_norm.mistake("exchanges gain and bias", reread="Layer normalisation")
+def gain_for_bias(x, update, params, rate=0.0, rng=None):
+    """The norm multiplies by the bias and adds the gain. `layer_norm` takes the gain first, then the bias: hand them
+    over by name."""
+    exchanged = {"gain": params["bias"], "bias": params["gain"]}
+    return plain_norm(x + dropout(update, rate, rng)[0], exchanged), None
+
+
 @add_norm.mistake("drops the stream too", reread="Dropout")
 def drops_the_sum(x, update, params, rate=0.0, rng=None):
     """You apply dropout to the sum, so the stream itself loses entries, more of them with each layer. Drop only the

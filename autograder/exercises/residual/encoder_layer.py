@@ -200,6 +200,22 @@ def stream_added_twice(x, params, n_heads, mask=None, rate=0.0, rng=None):
     return normed_sum(x, x + think(x, params), params["norm_feed_forward"], rate, rng), None
 
 
+@encoder_layer.mistake("adds the stream twice around the attention", reread="Add and norm")
+def stream_twice_in_front(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """You add the stream to the attention's output before you call `add_norm`, which adds it once more. The
+    feed-forward is right. Hand the attention's output over as it is."""
+    x = normed_sum(x, x + attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
+    return normed_sum(x, think(x, params), params["norm_feed_forward"], rate, rng), None
+
+
+@encoder_layer.mistake("adds the stream twice around the feed-forward", reread="Add and norm")
+def stream_twice_at_the_end(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """You add the stream to the feed-forward's output before you call `add_norm`, which adds it once more. The
+    attention is right. Hand the feed-forward's output over as it is."""
+    x = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
+    return normed_sum(x, x + think(x, params), params["norm_feed_forward"], rate, rng), None
+
+
 @encoder_layer.mistake("leaves out the first norm", reread="Add and norm")
 def without_first_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """The sum after the attention goes on as it is, and only the last sum is normalised. Each sum has a norm."""

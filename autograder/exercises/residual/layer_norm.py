@@ -85,6 +85,12 @@ def fixed_eps(x, gain, bias, eps=1e-5, *, number):
     return normed(x, gain, bias, number)
 
 
+@layer_norm.mistake("adds the square of eps")
+def eps_squared(x, gain, bias, eps=1e-5):
+    """The number that you add to the variance is the square of `eps`. Add `eps` as it is."""
+    return normed(x, gain, bias, eps**2)
+
+
 @layer_norm.mistake("always takes an eps next to zero")
 def fixed_tiny_eps(x, gain, bias, eps=1e-5):
     """A number next to zero, such as 1e-12, is added to the variance, and the argument is not used. Add `eps`."""

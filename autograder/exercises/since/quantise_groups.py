@@ -41,24 +41,26 @@ def _(draw):
     weight = matrix(draw, n_groups * size, n_out)
     weight[:size] = 0
     yield "a group of zeros in each column", {"weight": weight, "size": size, "bits": 8}
+    yield "very small weights", {"weight": 1e-12 * matrix(draw, n_groups * size, n_out), "size": size, "bits": 8}
     yield "float32", {"weight": matrix(draw, n_groups * size, n_out, np.float32), "size": size, "bits": 8}
 
 
 def stored(weight, size, bits, **put):
     """Quantise group by group, with parts replaced.
 
-    put: `most`, from bits to the largest code; `largest`, from a group to the number that gets it; `rounded`, from
-    quotients to codes; `divisor`, from scales to what the weights are divided by.
+    put: `most`, from bits to the largest code; `largest`, from a group to the number that gets it; `scaled`, from
+    scales to others; `rounded`, from quotients to codes; `divisor`, from scales to what the weights are divided by.
     """
     most = put.get("most", lambda bits: 2 ** (bits - 1) - 1)(bits)
     largest = put.get("largest", lambda group: np.abs(group).max(axis=0))
     rounded = put.get("rounded", np.round)
+    scaled = put.get("scaled", lambda scale: scale)
     divisor = put.get("divisor", lambda scale: np.where(scale > 0, scale, 1))
     codes, scales = np.zeros(weight.shape, np.int8), []
     with np.errstate(all="ignore"):
         for first in range(0, len(weight), size):
             group = weight[first : first + size]
-            scale = (largest(group) / weight.dtype.type(most)).astype(weight.dtype)
+            scale = scaled((largest(group) / weight.dtype.type(most)).astype(weight.dtype))
             codes[first : first + size] = rounded(group / divisor(scale)).astype(int).astype(np.int8)
             scales.append(scale)
     return codes, np.array(scales)
@@ -124,6 +126,20 @@ def zero_by_zero(weight, size, bits=8):
     codes, scales = reference.quantise_groups(weight, size, bits)
     spoilt = np.repeat(scales == 0, size, axis=0)[: len(weight)]
     return np.where(spoilt, -128, codes).astype(np.int8), scales
+
+
+@quantise_groups.mistake("adds {number} to the scales", number=(1e-8, 1e-5, 1e-6, 1e-9, 1e-10, 1e-12))
+def scales_with_a_little(weight, size, bits=8, *, number):
+    """You add {number} to the scales, so that a group of zeros is not divided by zero. But every other scale is wrong
+    then, and small weights become 0. Divide a group of zeros by 1, for example."""
+    return stored(weight, size, bits, scaled=lambda scale: scale + scale.dtype.type(number))
+
+
+@quantise_groups.mistake("adds a small number to what it divides by")
+def divided_by_a_little_more(weight, size, bits=8):
+    """You add a number such as 1e-8 to the scale when you divide by it. For large weights the codes stay as they are,
+    but those of small weights become 0. Divide by the scale itself, and a group of zeros by 1, for example."""
+    return stored(weight, size, bits, divisor=lambda scale: scale + scale.dtype.type(1e-8))
 
 
 @quantise_groups.mistake("gives a group of zeros the scale 1")

@@ -146,6 +146,12 @@ for whose, highest in MAXIMA.items():
         return np.divide(strengths, total, out=np.zeros_like(strengths), where=total > 0)
 
 
+@hole("masked_softmax", MANY)
+def penalty_added_and_empty_rows_as_zeros(scores, mask):
+    weights = attention.softmax(scores + np.where(mask, 0, -1e9).astype(scores.dtype))
+    return np.where(np.any(mask, axis=-1, keepdims=True), weights, 0).astype(scores.dtype)
+
+
 # ------------------------------------------------------------------------------------------- one maximum for a batch
 
 

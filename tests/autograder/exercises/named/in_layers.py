@@ -100,6 +100,54 @@ def heads_with(query, key, value, params, n_heads, mask, merge=merge_heads, bias
     return merge(attended) @ params["w_output"] + params["b_output"], None
 
 
+@named("masked_softmax", "a_little_more_1e-8")
+def small_number_beside_the_sum(scores, mask):
+    allowed = np.where(mask, scores, np.asarray(-np.inf, scores.dtype))
+    highest = np.nan_to_num(allowed.max(-1, keepdims=True), neginf=0)
+    strengths = np.exp(allowed - highest)
+    return strengths / (strengths.sum(-1, keepdims=True) + scores.dtype.type(1e-8))
+
+
+@named("layer_norm", "eps_squared")
+def root_of_two_squares(x, gain, bias, eps=1e-5):
+    return gain * (x - x.mean(-1, keepdims=True)) / np.hypot(x.std(-1, keepdims=True), eps) + bias, None
+
+
+@named("add_norm", "gain_for_bias")
+def values_in_the_wrong_order(x, update, params, rate=0.0, rng=None):
+    return layer_norm(x + dropout(update, rate, rng)[0], params["bias"], params["gain"])[0], None
+
+
+@named("self_attention", "projected_by_d_key")
+def queries_and_keys_both_scaled(x, w_query, w_key, w_value):
+    queries, keys = x @ w_query, x @ w_key
+    root = math.sqrt(keys.shape[-1])
+    return softmax(queries / root @ (keys / root).swapaxes(-1, -2)) @ (x @ w_value), None
+
+
+@named("self_attention", "weights_transposed")
+def values_by_column(x, w_query, w_key, w_value):
+    queries, keys = x @ w_query, x @ w_key
+    weights = softmax(queries @ keys.swapaxes(-1, -2) / math.sqrt(keys.shape[-1]))
+    return np.einsum("...ij,...id->...jd", weights, x @ w_value), None
+
+
+@named("encoder_layer", "stream_twice_in_front")
+def twice_the_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    attended = multihead.multi_head_attention(x, x, x, params["attention"], n_heads, mask)[0]
+    x = layer_norm(2 * x + dropout(attended, rate, rng)[0], **params["norm_attention"])[0]
+    return residual.add_norm(
+        x, residual.feed_forward(x, params["feed_forward"])[0], params["norm_feed_forward"], rate, rng
+    )
+
+
+@named("multi_head_attention", "mask_transposed")
+def keys_before_queries(query, key, value, params, n_heads, mask=None):
+    return heads_with(
+        query, key, value, params, n_heads, None if mask is None else np.atleast_2d(mask).swapaxes(-1, -2)
+    )
+
+
 @named("multi_head_attention", "merged_across_the_batch")
 def batch_and_heads_swapped(query, key, value, params, n_heads, mask=None):
     def merge(heads):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from solutions import decoding, model
+from solutions.attention import softmax
 from solutions.cross import decoder_layer
 from solutions.dropout import dropout
 from solutions.logarithms import log_softmax
@@ -133,3 +134,31 @@ for of_finished, of_growing, slug in (
         return np.where(finished, (tokens == eos).argmax(1) + more[0], tokens.shape[1] + more[1])
 
     named("beam_search", slug, slug)(beams_of(length_of))
+
+
+# ------------------------------------------------------------------------------------------- sampling
+
+
+def sorted_probabilities(logits, p, temperature):
+    """Return probabilities, and in their sorted order which are kept."""
+    if not (0 < p <= 1 and temperature > 0):
+        raise ValueError
+    probabilities = softmax(logits / temperature)
+    in_order = -np.sort(-probabilities, axis=-1)
+    return probabilities, np.where(np.cumsum(in_order, axis=-1) - in_order < p, in_order, 0)
+
+
+@named("top_p", "places_for_tokens")
+def where_the_sorted_ones_are_kept(logits, p, temperature=1.0):
+    probabilities, kept = sorted_probabilities(logits, p, temperature)
+    result = np.where(kept > 0, probabilities, 0)
+    return result / result.sum(axis=-1, keepdims=True)
+
+
+@named("top_p", "softmax_of_the_rest")
+def rest_by_a_softmax(logits, p, temperature=1.0):
+    probabilities, kept = sorted_probabilities(logits, p, temperature)
+    order = np.argsort(-probabilities, axis=-1, kind="stable")
+    result = np.full_like(kept, -np.inf)
+    np.put_along_axis(result, order, np.where(kept > 0, kept, -np.inf).astype(kept.dtype), axis=-1)
+    return softmax(result)

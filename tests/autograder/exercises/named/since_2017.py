@@ -38,6 +38,25 @@ def small_less_large(draft, small, large, chances, place):
     return drafted(draft, small, large, chances, place, lambda large, small: (small - large).clip(min=0))
 
 
+def with_small_number(weight, size, bits, returned):
+    """Codes by scales with a small number; returned: whether the scales that come back have it, too."""
+    groups = [weight[i : i + size] for i in range(0, len(weight), size)]
+    exact = [np.abs(group).max(axis=0) / weight.dtype.type(2 ** (bits - 1) - 1) for group in groups]
+    scales = [scale + weight.dtype.type(1e-9) for scale in exact]
+    codes = [np.rint(group / scale).astype(np.int8) for group, scale in zip(groups, scales, strict=True)]
+    return np.concatenate(codes), np.stack(scales if returned else exact)
+
+
+@named("quantise_groups", "scales_with_a_little_1e-9")
+def scales_never_zero(weight, size, bits=8):
+    return with_small_number(weight, size, bits, returned=True)
+
+
+@named("quantise_groups", "divided_by_a_little_more")
+def divisors_never_zero(weight, size, bits=8):
+    return with_small_number(weight, size, bits, returned=False)
+
+
 @named("quantise_groups", "half_added")
 def nearest_by_a_half(weight, size, bits=8):
     return per_group(weight, size, bits, lambda quotients: (quotients + 0.5).astype(np.int8))
