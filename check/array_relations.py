@@ -161,7 +161,7 @@ def _axis_names(axes: Sequence[str], ndim: int) -> list[str]:
         return [f"axis {i}" for i in range(ndim)]
     leading = ndim - len(names)
     batch = [f"batch axis {i}" if leading > 1 else "the batch" for i in range(leading)]
-    return batch + [f"`{axis}`" for axis in names]
+    return batch + [f"axis {leading + i}" if axis.isdigit() else f"`{axis}`" for i, axis in enumerate(names)]
 
 
 def equal(expected: Any, value: np.ndarray) -> bool:

@@ -225,3 +225,20 @@ def test_a_size_in_place_of_another_is_named(wrong, ending):
 
     key = make_key(exercise, seed=3)
     assert grade(key, [run(function, case.inputs) for case in key.cases]).verdict.message.endswith(ending)
+
+
+def test_an_axis_whose_name_is_its_length_is_counted():
+    exercise = Exercise(squared, outputs={"squares": "n 2"}, section="Squares")
+
+    @exercise.cases("the idea", points=1)
+    def _(draw):
+        yield "three rows", {"x": draw.normal(3, 2)}
+
+    key = make_key(exercise, seed=3)
+    message = grade(key, [run(lambda x: squared(x)[:, ::-1].copy(), case.inputs) for case in key.cases]).verdict.message
+    assert message.endswith("`squares` is right except that the order along axis 1 is reversed.")
+
+
+def squared(x):
+    """Return the squares."""
+    return x**2

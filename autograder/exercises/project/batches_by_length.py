@@ -34,6 +34,9 @@ def _(draw):
     yield "pairs that are longer than the budget", {"lengths": lengths_of(draw, 8, 2, 30), "budget": 20}
     yield "one pair", {"lengths": lengths[:1], "budget": 100}
     yield "everything in one batch", {"lengths": lengths, "budget": 10_000}
+    n = draw.size(2, 5)
+    room_left = np.array([[n, 1], [9 * n, 1], [n, 2]])
+    yield "room left in an earlier batch", {"lengths": room_left, "budget": 2 * (n + 2)}
 
 
 def order_of(lengths, keys=(0, 1)):
@@ -138,6 +141,21 @@ def one_too_many(lengths, budget):
             batches.append(np.array(batch))
             batch = []
     return with_padding(lengths, batches + ([np.array(batch)] if batch else []))
+
+
+@batches_by_length.mistake("puts a pair into an earlier batch that has room")
+def first_fit(lengths, budget):
+    """You put each pair into the first batch that has room for it. The exercise takes the pairs in order: once a batch
+    is closed, no pair is added to it."""
+    batches = []
+    for pair in order_of(lengths):
+        for batch in batches:
+            if (len(batch) + 1) * cells(lengths[[*batch, pair]]) <= budget:
+                batch.append(pair)
+                break
+        else:
+            batches.append([pair])
+    return with_padding(lengths, [np.array(batch) for batch in batches])
 
 
 @batches_by_length.mistake("drops the last batch")

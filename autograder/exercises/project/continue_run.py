@@ -37,6 +37,7 @@ def inputs_of(draw, step, n_batches=2, **more):
 def _(draw):
     yield "two steps", inputs_of(draw, 0)
     yield "two steps without smoothing", inputs_of(draw, 0, smoothing=0.0)
+    yield "another padding token", inputs_of(draw, 0) | {"batches": small_batches(draw, 2, pad=7), "pad": 7}
 
 
 @continue_run.cases("a run that continues", points=2)
@@ -257,6 +258,12 @@ def loss_after(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=
 def no_smoothing(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
     """Your loss has no label smoothing, whatever `smoothing` is. Pass it to `smoothed_cross_entropy`."""
     return continued(run, batches, n_heads, peak, warmup, longest, 0.0, pad)
+
+
+@continue_run.mistake("takes 0 for the padding token")
+def pad_ignored(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """You treat the token 0 as padding, whatever `pad` is. Pass `pad` to `forward` and to the loss."""
+    return continued(run, batches, n_heads, peak, warmup, longest, smoothing, 0)
 
 
 @continue_run.mistake("trains on the first batch alone")

@@ -48,6 +48,9 @@ def _(draw):
         yield f"a replacement, place {place}", a_draft(draw, n, vocab, 1) | {"place": place}
         yield f"a free token, place {place}", a_draft(draw, n, vocab) | {"place": place}
     yield "a replacement of the first", a_draft(draw, n, vocab, 0)
+    one_guess = {"draft": np.array([0]), "small": np.array([[0.5, 0.2, 0.3]]), "chances": np.array([0.9])}
+    most_missing_first = np.array([[0.1, 0.5, 0.4], [0.2, 0.3, 0.5]])
+    yield "the token that is missing most comes first", one_guess | {"large": most_missing_first, "place": 0.3}
 
 
 @accept_draft.cases("zeros, and no draft", points=1)
@@ -163,6 +166,24 @@ def no_free_token(draft, small, large, chances, place):
     more token costs nothing. Draw it from the last row of large."""
     tokens = reference.accept_draft(draft, small, large, chances, place)
     return tokens[: len(draft)] if len(tokens) > len(draft) else tokens
+
+
+@accept_draft.mistake("takes the likeliest token after a draft that is accepted whole")
+def likeliest_free_token(draft, small, large, chances, place):
+    """If all guesses stay, you take the likeliest token of the last row of large. Draw it at `place`, as a
+    replacement."""
+    tokens = reference.accept_draft(draft, small, large, chances, place)
+    return np.append(draft, large[-1].argmax()) if len(tokens) > len(draft) else tokens
+
+
+@accept_draft.mistake("counts accepted guesses after a refused one")
+def all_accepted_counted(draft, small, large, chances, place):
+    """You count all guesses that pass, also those after a refused one, and keep so many. The text ends at the first
+    guess that is refused: find its place, for example with `np.argmin`."""
+    rows = np.arange(len(draft))
+    passing = int((chances * small[rows, draft] < large[rows, draft]).sum())
+    missing = np.maximum(large[passing] - small[passing], 0) if passing < len(draft) else large[-1]
+    return np.append(draft[:passing], drawn(missing, place))
 
 
 @accept_draft.mistake("draws the replacement from the large model")

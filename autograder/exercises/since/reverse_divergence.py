@@ -50,6 +50,9 @@ def _(draw):
     inputs["logits"][:, 0] -= 1600
     inputs["teacher_logits"] -= 900
     yield "large logits", inputs
+    surprised = a_lesson(draw)
+    surprised["teacher_logits"][:, 0] -= 900
+    yield "a token that the teacher hardly ever writes", surprised
     inputs = a_lesson(draw, 1)
     yield "nothing counts", inputs | {"counts": np.zeros_like(inputs["counts"])}
     yield "float32", a_lesson(draw, 1, np.float32)
@@ -209,6 +212,25 @@ def log_of_softmax(logits, teacher_logits, counts):
         n = max(int(counts.sum()), 1)
         grad = p * (surplus - divergence) / logits.dtype.type(n)
         return divergence[counts].sum() / logits.dtype.type(n), np.where(counts[..., None], grad, 0)
+
+
+@reverse_divergence.mistake("adds {number} inside the logarithms", number=(1e-12, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10))
+def log_of_a_little_more(logits, teacher_logits, counts, *, number):
+    """You add {number} to the probabilities before you take their logarithms. That prevents minus infinity, but no
+    logarithm can fall below that of {number} then. Compute the logarithms directly, with `log_softmax`."""
+    student = softmax(logits)
+    surplus = np.log(student + number) - np.log(softmax(teacher_logits) + number)
+    divergence = (student * surplus).sum(axis=-1, keepdims=True)
+    n_counted = logits.dtype.type(max(int(counts.sum()), 1))
+    grad = student * (surplus - divergence) / n_counted
+    return divergence[counts].sum() / n_counted, np.where(counts[..., None], grad, 0)
+
+
+@reverse_divergence.mistake("leaves out the student's own logarithm")
+def cross_entropy_alone(logits, teacher_logits, counts):
+    """You compute the cross-entropy -sum(student * log teacher). In the divergence the student's own logarithm is
+    subtracted from it: without it, a student does best with the teacher's likeliest token alone."""
+    return measured(logits, teacher_logits, counts, surplus=lambda own, teacher: -teacher)
 
 
 @reverse_divergence.mistake("returns float64 for float32")

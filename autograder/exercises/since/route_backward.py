@@ -76,6 +76,13 @@ def gates_constant(grad_gates, grad_loss, cache):
     return walked(grad_gates, grad_loss, cache, gates=np.zeros_like(grad_gates))
 
 
+@route_backward.mistake("leaves out the balancing loss")
+def loss_left_out(grad_gates, grad_loss, cache):
+    """Nothing comes back through the balancing loss. `grad_loss` is its gradient: go on to the mean probabilities and
+    through the softmax of all experts, and add both parts."""
+    return walked(grad_gates, grad_loss, cache, balance=lambda probabilities, grad: np.zeros_like(grad))
+
+
 @route_backward.mistake("leaves out the weighted mean of the gates")
 def without_the_mean(grad_gates, grad_loss, cache):
     """On the path through the gates, you multiply gates and gradient, but subtract nothing. A word's gates add up to

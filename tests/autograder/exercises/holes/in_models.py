@@ -34,6 +34,35 @@ def memory_mask_ignores_pad(params, tgt, memory, src, n_heads, pad=0):
     return decoded(params, tgt, memory, src, n_heads, pad, over_memory=over_memory)
 
 
+@hole("continue_run")
+def run_ignores_pad(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    return project.continue_run(run, batches, n_heads, peak, warmup, longest, smoothing)
+
+
+@hole("batches_by_length")
+def earlier_batches_filled(lengths, budget):
+    batches = []
+    for pair in np.lexsort((lengths[:, 0], lengths[:, 1])).tolist():
+        fitting = [b for b in batches if (len(b) + 1) * lengths[[*b, pair]].max(axis=0).sum() <= budget]
+        if fitting:
+            fitting[0].append(pair)
+        else:
+            batches.append([pair])
+    batches = [np.array(batch) for batch in batches]
+    padding = [len(batch) * lengths[batch].max(axis=0).sum() - lengths[batch].sum() for batch in batches]
+    return batches, np.array(padding, int)
+
+
+@hole("reverse_divergence")
+def logarithms_of_a_little_more(logits, teacher_logits, counts):
+    student, teacher = softmax(logits), softmax(teacher_logits)
+    surplus = np.log(student + 1e-12) - np.log(teacher + 1e-12)
+    divergence = (student * surplus).sum(axis=-1, keepdims=True)
+    n = logits.dtype.type(max(counts.sum(), 1))
+    grad = np.where(counts[..., None], student * (surplus - divergence) / n, 0).astype(logits.dtype)
+    return (divergence[counts].sum() / n).astype(logits.dtype), grad
+
+
 # -------------------------------------------------------------------------------------------------------- nothing
 
 

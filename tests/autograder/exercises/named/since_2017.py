@@ -57,6 +57,20 @@ def divisors_never_zero(weight, size, bits=8):
     return with_small_number(weight, size, bits, returned=False)
 
 
+@named("accept_draft", "all_accepted_counted")
+def passing_guesses_counted(draft, small, large, chances, place):
+    guessed = np.arange(len(draft)), draft
+    n = np.count_nonzero(chances < large[guessed] / small[guessed])
+    weights = large[n] if n == len(draft) else (large[n] - small[n]).clip(min=0)
+    return np.array([*draft[:n], np.searchsorted(np.cumsum(weights) / weights.sum(), place, side="right")])
+
+
+@named("route_backward", "loss_left_out")
+def gates_alone(grad_gates, grad_loss, cache):
+    gates, *_ = cache
+    return gates * (grad_gates - np.einsum("te,te->t", gates, grad_gates)[:, None])
+
+
 @named("quantise_groups", "half_added")
 def nearest_by_a_half(weight, size, bits=8):
     return per_group(weight, size, bits, lambda quotients: (quotients + 0.5).astype(np.int8))
