@@ -84,6 +84,22 @@ def target_padding_seen(params, tgt, memory, src, n_heads, pad=0):
     return decoded(params, tgt, memory, src, n_heads, pad, over_target=causal)
 
 
+@decode.mistake("has a causal mask that is transposed")
+def sees_only_later_tokens(params, tgt, memory, src, n_heads, pad=0):
+    """Position t sees itself and the tokens after it, and none before it. The causal mask is the lower triangle: rows
+    are queries, columns are keys, so `np.tri`, not `np.triu`."""
+    later = np.tri(tgt.shape[-1], dtype=bool).T
+    return decoded(params, tgt, memory, src, n_heads, pad, over_target=padding_mask(tgt, pad) & later)
+
+
+@decode.mistake("does not let a position see its own token")
+def sees_only_earlier_tokens(params, tgt, memory, src, n_heads, pad=0):
+    """Position t sees only the tokens before t, not token t itself. Row t scores token t + 1, so it may see the tokens
+    up to t: the diagonal of the causal mask is True."""
+    earlier = np.tri(tgt.shape[-1], k=-1, dtype=bool)
+    return decoded(params, tgt, memory, src, n_heads, pad, over_target=padding_mask(tgt, pad) & earlier)
+
+
 @decode.mistake("has no memory mask")
 def memory_unmasked(params, tgt, memory, src, n_heads, pad=0):
     """The decoder attends to the memory of padding. The encoder's mask does not help: padding has a row in the memory

@@ -15,7 +15,7 @@ from autograder.exercises.model.shared import (
 from solutions import model as reference
 from solutions.masking import padding_mask, target_mask
 from solutions.model import table_for
-from solutions.position import embed, sinusoidal_encoding
+from solutions.position import embed, positional_embedding, sinusoidal_encoding
 from solutions.residual import layer_norm
 
 encode = Exercise(
@@ -77,6 +77,21 @@ def shared_table_first(params, src, n_heads, pad=0):
     """You take the shared table if there is one, even if the source has a table of its own. Look for "source" first:
     the shared table is for roles without a table of their own."""
     return encoded(tables_replaced_by_the_shared_one(params), src, n_heads, pad)
+
+
+@encode.mistake("takes the target's table")
+def target_table(params, src, n_heads, pad=0):
+    """You take the table of the target's tokens. The source has a table of its own, unless all roles share one."""
+    table = table_for(params["embeddings"], "target")
+    return encoded(params, src, n_heads, pad, x=positional_embedding(src, table)[0])
+
+
+@encode.mistake("hides the padding's rows, too")
+def padding_sees_nothing(params, src, n_heads, pad=0):
+    """Padding may not ask here: the rows of its queries are hidden as well as its columns. The mask only says what may
+    be seen: (1, T_src), one row for all queries. Every other place hides the memory of padding itself."""
+    visible = padding_mask(src, pad)
+    return encoded(params, src, n_heads, pad, mask=visible & np.swapaxes(visible, -1, -2))
 
 
 @encode.mistake("attends to padding")

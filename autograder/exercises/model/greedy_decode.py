@@ -70,6 +70,16 @@ def exchanged(inputs, word, other):
     return inputs | {"params": inputs["params"] | {"embeddings": tables | written}}
 
 
+def with_padding_written(draw, max_length):
+    """Sources and a model that writes the padding token like a word, without an end mark."""
+    while True:
+        inputs = endless(draw, max_length)
+        word = decoding.greedy_decode(**inputs)[0, 0]
+        inputs = exchanged(inputs, word, inputs["pad"])
+        if all_differ(inputs, decoding.greedy_decode, stops_at_padding):
+            return inputs
+
+
 def all_differ(inputs, *functions):
     """Whether all functions write different tokens."""
     written = []
@@ -97,6 +107,7 @@ def _(draw):
 
 @greedy_decode.cases("edge cases", points=1)
 def _(draw):
+    yield "padding that the model writes", next(copies(draw, with_padding_written, 5))
     yield "one word at most", sure(draw, 3, 1.0) | {"max_length": 1} | MARKS
     yield "another begin mark", sure(draw, 2, 1.0) | {"max_length": 5} | MARKS | {"bos": 4}
     yield "marks and padding of other numbers", next(copies(draw, with_other_marks, 8))
@@ -149,6 +160,25 @@ def always_full_width(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """When every sentence has its end mark, nothing is left to write. Your loop goes on with columns of padding, and
     each costs time. Stop."""
     return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, done=lambda ended: False)
+
+
+@greedy_decode.mistake("fills up with the end mark")
+def fills_up_with_ends(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """After its end mark a sentence is filled up with further end marks. One end mark ends it: what follows is
+    padding."""
+    keep = {"keep": lambda newest, ended: np.where(ended, eos, newest)}
+    return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, **keep)
+
+
+@greedy_decode.mistake("takes padding that the model writes for an end")
+def stops_at_padding(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """You take a sentence for finished when its newest token is padding. The model may write this token like any other:
+    only the end mark ends a sentence. Remember which sentences have it."""
+
+    def finished(tokens):
+        return ((tokens == eos) | (tokens == pad))[:, 1:].any(axis=1)
+
+    return greedily(params, src, n_heads, max_length, bos, eos, pad, step=likeliest, finished=finished)
 
 
 @greedy_decode.mistake("returns the begin mark")

@@ -34,6 +34,20 @@ def memory_mask_ignores_pad(params, tgt, memory, src, n_heads, pad=0):
     return decoded(params, tgt, memory, src, n_heads, pad, over_memory=over_memory)
 
 
+@hole("greedy_decode", SOME)
+def ends_at_written_padding(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
+    """A sentence is finished when its newest token is the end mark or padding."""
+    memory, _ = model.encode(params, src, n_heads, pad)
+    tokens = np.full((len(src), 1), bos)
+    for _ in range(max_length):
+        logits, _ = model.decode(params, tokens, memory, src, n_heads, pad)
+        newest = np.where(np.isin(tokens[:, -1], [eos, pad]), pad, logits[:, -1].argmax(axis=-1))
+        tokens = np.concatenate([tokens, newest[:, None]], axis=1)
+        if np.isin(newest, [eos, pad]).all():
+            break
+    return tokens[:, 1:]
+
+
 @hole("continue_run")
 def run_ignores_pad(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
     return project.continue_run(run, batches, n_heads, peak, warmup, longest, smoothing)

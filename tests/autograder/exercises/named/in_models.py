@@ -136,6 +136,28 @@ for of_finished, of_growing, slug in (
     named("beam_search", slug, slug)(beams_of(length_of))
 
 
+# ------------------------------------------------------------------------------------------- stacks and masks
+
+
+def encoded(params, src, n_heads, role, mask):
+    tables = params["embeddings"]
+    x, _ = positional_embedding(src, tables[role if role in tables else "shared"])
+    for layer in params["encoder"]:
+        x, _ = encoder_layer(x, layer, n_heads, mask)
+    return x, None
+
+
+@named("encode", "target_table")
+def source_in_the_target_s_table(params, src, n_heads, pad=0):
+    return encoded(params, src, n_heads, "target", padding_mask(src, pad))
+
+
+@named("encode", "padding_sees_nothing")
+def mask_by_an_outer_product(params, src, n_heads, pad=0):
+    words = src != pad
+    return encoded(params, src, n_heads, "source", words[..., :, None] & words[..., None, :])
+
+
 # ------------------------------------------------------------------------------------------- sampling
 
 
