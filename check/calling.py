@@ -153,15 +153,20 @@ def _content(array: np.ndarray) -> tuple[np.dtype, tuple[int, ...], bytes]:
 
 
 def build_and_call(
-    module_class: type, arguments: dict[str, Any], weights: dict[str, np.ndarray], inputs: list[np.ndarray | None]
+    module_class: type,
+    arguments: dict[str, Any],
+    weights: dict[str, np.ndarray],
+    inputs: list[np.ndarray | None],
+    training: bool = False,
 ) -> Any:
-    """Build a module in float64, load weights by name, and call it in evaluation mode.
+    """Build a module in float64, load weights by name, and call it.
 
     Args:
         module_class: a subclass of torch.nn.Module.
         arguments: dict, keyword arguments of its constructor.
         weights: dict, parameter name -> array, as in its state_dict.
         inputs: list of arrays, or None, the positional arguments of the call.
+        training: whether the module is in training mode, and not in evaluation mode.
 
     Returns:
         The output as an array; if the module returns several, a tuple of arrays.
@@ -171,7 +176,7 @@ def build_and_call(
     """
     import torch  # it takes a second to import, and only these exercises need it
 
-    module = module_class(**arguments).double().eval()
+    module = module_class(**arguments).double().train(training)
     module.load_state_dict({name: torch.from_numpy(np.array(weight)) for name, weight in weights.items()})
     tensors = [None if array is None else torch.from_numpy(np.array(array)) for array in inputs]
     with torch.no_grad():

@@ -77,7 +77,7 @@ def _wrong_exception(key: Key, expected: Outcome, raised: Raised) -> Iterator[Ve
 
 def _ended(sentence: str) -> str:
     """Return a sentence with one mark at its end; Python's messages bring their own, or none."""
-    return sentence if sentence.endswith("?") else sentence.rstrip(".") + "."
+    return sentence if sentence.endswith("?") else sentence.rstrip(". ") + "."
 
 
 def _output_differences(key: Key, expected: Any, value: Any) -> Iterator[Difference]:

@@ -42,6 +42,15 @@ def test_given_weights_decide_the_output():
     np.testing.assert_array_equal(x, INPUTS["inputs"][0])
 
 
+@pytest.mark.parametrize("training", [True, False])
+def test_a_module_is_in_training_if_the_case_says_so(training):
+    class Mode(Affine):
+        def forward(self, x, mask):
+            return torch.tensor(self.training)
+
+    assert run(Mode, INPUTS | {"training": training}).value == training
+
+
 def test_a_module_with_other_parts_gets_an_error_that_names_them():
     class Other(Affine):
         def __init__(self, n):

@@ -193,6 +193,7 @@ def test_an_axis_whose_name_is_its_length_is_not_explained():
     ("line", "end"),
     [
         ("raise ValueError('bad.')", "raised ValueError: bad. "),
+        ("raise ValueError('bad. ')", "raised ValueError: bad. "),
         ("return nrmalised(x), x", "did you mean `normalised`? "),
     ],
 )

@@ -1,6 +1,7 @@
 """DecoderLayer: its cases, its known mistakes and its right rewrites."""
 
 import numpy as np
+from torch.nn import functional
 
 from autograder.authoring.exercise import Exercise
 from autograder.exercises.model.in_pytorch import LAYER, asked_of
@@ -19,6 +20,8 @@ def _(draw):
     n, T, T_memory = draw.sizes(3)
     inputs = [draw.normal(n, T, 8), draw.normal(n, T_memory, 8)]
     yield "no masks", asked_of(model_torch.DecoderLayer, draw, LAYER, inputs)
+    everything = asked_of(model_torch.DecoderLayer, draw, LAYER | {"dropout": 1.0}, inputs)
+    yield "dropout drops everything in training", everything | {"training": True}
 
 
 @DecoderLayer.cases("masks", points=1)
@@ -70,6 +73,16 @@ class NormsOneLate(Steps):
         x = self.norm_attention(x + self.attend(x, self_mask))
         x = self.norm_attention(x + self.recall(x, memory, memory_mask))
         return self.norm_cross_attention(x + self.think(x))
+
+
+@DecoderLayer.mistake("never drops")
+class NeverDrops(model_torch.DecoderLayer):
+    """No sub-layer's output goes through dropout, also in training. Call `self.dropout` on it, before the sum."""
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.norm_attention(x + self.attention(x, x, x, self_mask))
+        x = self.norm_cross_attention(x + self.cross_attention(x, memory, memory, memory_mask))
+        return self.norm_feed_forward(x + self.feed_forward(x))
 
 
 @DecoderLayer.mistake("never uses the third norm")
@@ -173,11 +186,14 @@ class StepByStep(Steps):
 
 
 @DecoderLayer.equivalent
-class WithoutDropout(model_torch.DecoderLayer):
+class ByFunctionalDropout(model_torch.DecoderLayer):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
-        y = self.norm_attention(x + self.attention(x, x, x, self_mask))
-        z = self.norm_cross_attention(y + self.cross_attention(y, memory, memory, memory_mask))
-        return self.norm_feed_forward(z + self.feed_forward(z))
+        def dropped(update):
+            return functional.dropout(update, self.dropout.p, self.training)
+
+        y = self.norm_attention(x + dropped(self.attention(x, x, x, self_mask)))
+        z = self.norm_cross_attention(y + dropped(self.cross_attention(y, memory, memory, memory_mask)))
+        return self.norm_feed_forward(z + dropped(self.feed_forward(z)))
 
 
 @DecoderLayer.equivalent

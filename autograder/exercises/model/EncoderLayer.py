@@ -31,6 +31,8 @@ def _(draw):
     yield "a mask of one axis", asked_of(model_torch.EncoderLayer, draw, LAYER, inputs)
     still = LAYER | {"dropout": 0.5}
     yield "dropout is still in evaluation", asked_of(model_torch.EncoderLayer, draw, still, [draw.normal(n, T, 8)])
+    inputs = asked_of(model_torch.EncoderLayer, draw, LAYER | {"dropout": 1.0}, [draw.normal(n, T, 8)])
+    yield "dropout drops everything in training", inputs | {"training": True}
 
 
 class Steps(model_torch.EncoderLayer):
@@ -91,6 +93,25 @@ class DropoutAlwaysOn(model_torch.EncoderLayer):
         return self.norm_feed_forward(x + functional.dropout(self.feed_forward(x), rate))
 
 
+@EncoderLayer.mistake("never drops")
+class NeverDrops(model_torch.EncoderLayer):
+    """No sub-layer's output goes through dropout, also in training. Call `self.dropout` on it, before the sum."""
+
+    def forward(self, x, mask=None):
+        x = self.norm_attention(x + self.attention(x, x, x, mask))
+        return self.norm_feed_forward(x + self.feed_forward(x))
+
+
+@EncoderLayer.mistake("drops the stream, too")
+class StreamDropped(model_torch.EncoderLayer):
+    """Dropout acts on the sums, so the stream loses entries as well. Only the sub-layer's output goes through dropout:
+    `x + self.dropout(...)`."""
+
+    def forward(self, x, mask=None):
+        x = self.norm_attention(self.dropout(x + self.attention(x, x, x, mask)))
+        return self.norm_feed_forward(self.dropout(x + self.feed_forward(x)))
+
+
 @EncoderLayer.mistake("uses GELU in place of relu")
 class GeluEncoder(Steps):
     """Your feed-forward has GELU between its layers, as in BERT. The paper's layer, and this one, has relu."""
@@ -133,9 +154,12 @@ class StepByStep(Steps):
 @EncoderLayer.equivalent
 class ByFunctions(model_torch.EncoderLayer):
     def forward(self, x, mask=None):
-        first, second = self.norm_attention, self.norm_feed_forward
-        x = functional.layer_norm(x + self.attention(x, x, x, mask), first.normalized_shape, first.weight, first.bias)
-        return functional.layer_norm(x + self.feed_forward(x), second.normalized_shape, second.weight, second.bias)
+        def normed_sum(x, update, norm):
+            x = x + functional.dropout(update, self.dropout.p, self.training)
+            return functional.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias)
+
+        x = normed_sum(x, self.attention(x, x, x, mask), self.norm_attention)
+        return normed_sum(x, self.feed_forward(x), self.norm_feed_forward)
 
 
 @EncoderLayer.equivalent

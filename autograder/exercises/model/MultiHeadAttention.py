@@ -31,6 +31,9 @@ def _(draw):
     yield "a mask per sentence", asked_of(model_torch.MultiHeadAttention, draw, HEADS_3, [*inputs, mask])
     single = [array[0] for array in inputs]
     yield "one sentence", asked_of(model_torch.MultiHeadAttention, draw, HEADS_3, [*single, mask[0]])
+    square = [draw.normal(4, 12)] * 3
+    causal = np.tri(4, dtype=bool)
+    yield "a causal mask", asked_of(model_torch.MultiHeadAttention, draw, HEADS_3, [*square, causal])
     row = np.arange(T_key) < T_key - 1
     yield "a mask of one axis", asked_of(model_torch.MultiHeadAttention, draw, HEADS_3, [*inputs, row])
 
@@ -63,6 +66,15 @@ class InvertedMask(model_torch.MultiHeadAttention):
 
     def forward(self, query, key, value, mask=None):
         return super().forward(query, key, value, None if mask is None else ~mask)
+
+
+@MultiHeadAttention.mistake("transposes the mask")
+class TransposedMask(model_torch.MultiHeadAttention):
+    """The mask is transposed. Its rows are the queries, its columns the keys: (T_query, T_key). With as many queries as
+    keys the transpose fits, but it hides other keys."""
+
+    def forward(self, query, key, value, mask=None):
+        return super().forward(query, key, value, None if mask is None else torch.atleast_2d(mask).mT)
 
 
 @MultiHeadAttention.mistake("ignores the mask")

@@ -302,3 +302,27 @@ TOLERANCES = {
 }
 for what, close in TOLERANCES.items():
     hole("leaks", MANY, name=what)(leaks_if_not(close))
+
+
+# ------------------------------------------------------------------------------------------- modules
+
+
+@hole("MultiHeadAttention")
+class MaskTransposedWhereItFits(model_torch.MultiHeadAttention):
+    def forward(self, query, key, value, mask=None):
+        fits = mask is not None and mask.ndim > 1 and mask.shape[-1] == mask.shape[-2]
+        return super().forward(query, key, value, mask.mT if fits else mask)
+
+
+@hole("EncoderLayer")
+class EncoderLayerThatNeverDrops(model_torch.EncoderLayer):
+    def forward(self, x, mask=None):
+        self.dropout.p = 0.0
+        return super().forward(x, mask)
+
+
+@hole("DecoderLayer")
+class DecoderLayerThatNeverDrops(model_torch.DecoderLayer):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        self.dropout.p = 0.0
+        return super().forward(x, memory, self_mask, memory_mask)
