@@ -48,7 +48,7 @@ def _(draw):
         yield f"a replacement, place {place}", a_draft(draw, n, vocab, 1) | {"place": place}
         yield f"a free token, place {place}", a_draft(draw, n, vocab) | {"place": place}
     yield "a replacement of the first", a_draft(draw, n, vocab, 0)
-    one_guess = {"draft": np.array([0]), "small": np.array([[0.5, 0.2, 0.3]]), "chances": np.array([0.9])}
+    one_guess = {"draft": np.array([0]), "small": np.array([[0.6, 0.16, 0.24]]), "chances": np.array([0.9])}
     most_missing_first = np.array([[0.1, 0.5, 0.4], [0.2, 0.3, 0.5]])
     yield "the token that is missing most comes first", one_guess | {"large": most_missing_first, "place": 0.3}
 
