@@ -13,6 +13,7 @@ def run(options: Namespace) -> int:
     """Return 1 if a comment uses a key that does not exist. Write an example file if the course has no comments."""
     from autograder.course.atomic_write import write_atomically
     from autograder.course.comments import EXAMPLE, FILE, load_comments
+    from autograder.gradebook.configuration import set_up_course
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
     from autograder.gradebook.queries import unknown_keys
@@ -20,7 +21,7 @@ def run(options: Namespace) -> int:
 
     path = options.course / FILE
     if not path.exists():
-        options.course.mkdir(parents=True, exist_ok=True)
+        set_up_course(options.course)
         write_atomically(path, EXAMPLE.read_text(encoding="utf-8"))
         print(f"{path} is new. It has comments on the report of chapter 10: change them, and add your own.")
     for key, text in load_comments(options.course).items():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from autograder.course.lock import course_lock
 from autograder.course.roster_file import RosterFile, load_roster, save_roster
-from autograder.gradebook.configuration import write_course_config
+from autograder.gradebook.configuration import set_up_course
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.enrolment import enrol
 from autograder.gradebook.queries import known_students
@@ -47,8 +47,7 @@ def import_roster(table: Path, course: Path, *, ids: str = "", remove: bool = Fa
     Raises UnusableTable, Busy, UserError.
     """
     roster = read_roster(read_sheet(table))
-    course.mkdir(parents=True, exist_ok=True)
-    write_course_config(course)
+    set_up_course(course)
     coursedir = open_coursedir(course, "")
     with course_lock(course):
         earlier, known = load_roster(course), known_students(coursedir)

@@ -30,8 +30,8 @@ def write_atomically(path: Path, text: str, *, mode: int = 0o666) -> None:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a path to write to, and rename that file to the one that the user named, with its mode, if all went well.
 
-    A link stays a link, and what is no regular file, such as /dev/stdout, is written to directly. If the body raises an
-    exception, the old file is unchanged.
+    Only its owner can read a new file. A link stays a link, and what is no regular file, such as /dev/stdout, is
+    written to directly. If the body raises an exception, the old file is unchanged.
     """
     if path.exists() and not path.is_file():
         yield path
@@ -39,6 +39,7 @@ def replacing(path: Path) -> Iterator[Path]:
     target = path.resolve()
     part = target.with_name(f".{target.name}.part")
     try:
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
         yield part
         if target.exists():
             shutil.copymode(target, part)

@@ -1,5 +1,6 @@
-"""Read and write the configuration of nbgrader in a course folder, without importing nbgrader, which takes seconds."""
+"""Set up a course folder, and read its configuration of nbgrader, without importing nbgrader, which takes seconds."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from traitlets.config import Config
@@ -18,12 +19,17 @@ def nbgrader_config(course: Path, repo: Path = REPO) -> Config:
     return merged
 
 
-def write_course_config(course: Path, repo: Path = REPO) -> None:
-    """Write a nbgrader_config.py that loads the repository's into a course folder that has none.
+def set_up_course(course: Path, repo: Path = REPO) -> None:
+    """Make the course folder if it does not exist, and write a nbgrader_config.py that loads the repository's.
 
-    Without it, nbgrader's commands that are started inside the folder would use nbgrader's own configuration, and run
-    student code without a sandbox.
+    Only its owner can open a new or empty folder, because nbgrader lets everyone read its gradebook and feedback. A
+    folder with files keeps its mode. Without the configuration, nbgrader's commands that are started inside the folder
+    would use nbgrader's own, and run student code without a sandbox.
     """
+    course.mkdir(parents=True, exist_ok=True)
+    if not any(course.iterdir()):
+        with suppress(PermissionError):  # the folder of another account
+            course.chmod(0o700)
     path = course / "nbgrader_config.py"
     if not path.exists():
         path.write_text(_COURSE_CONFIG.format(repo=str(repo.absolute())), encoding="utf-8")
@@ -31,6 +37,7 @@ def write_course_config(course: Path, repo: Path = REPO) -> None:
 
 _COURSE_CONFIG = """\
 # nbgrader's commands that start in this folder use the configuration of the repository. Add your own settings below.
+from contextlib import suppress
 from pathlib import Path
 
 c = get_config()

@@ -21,7 +21,7 @@ from autograder.course.seed import secret_seed
 from autograder.errors import UserError
 from autograder.gradebook.assignments import generate
 from autograder.gradebook.changed_cells import adapt_cells
-from autograder.gradebook.configuration import write_course_config
+from autograder.gradebook.configuration import set_up_course
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.deadlines import read_sentences
 from autograder.gradebook.engine import usable_gradebook
@@ -60,7 +60,7 @@ def released_files(chapter: Chapter, targets: Targets, repo: Path = REPO) -> dic
     """
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        write_course_config(root, repo)
+        set_up_course(root, repo)
         _write_source(root, chapter, _public_keys(chapter), targets, repo)
         generate(root, chapter.name, repo)
         released = root / "release" / chapter.name

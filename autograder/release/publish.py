@@ -6,7 +6,7 @@ from pathlib import Path
 
 from autograder.course.lock import course_lock
 from autograder.course.seed import secret_seed
-from autograder.gradebook.configuration import write_course_config
+from autograder.gradebook.configuration import set_up_course
 from autograder.layout import REPO, chapter_names, known_chapter
 from autograder.release import record
 
@@ -42,8 +42,7 @@ def publish_each(course: Path, names: Iterable[str] = (), repo: Path = REPO) -> 
         WouldLoseScores: an exercise that has scores is missing.
         Busy: another command is running in this course, or another program has locked the gradebook.
     """
-    course.mkdir(parents=True, exist_ok=True)
-    write_course_config(course, repo)
+    set_up_course(course, repo)
     chosen = [known_chapter(name, repo) for name in names] or chapter_names(repo)
     with course_lock(course):
         secret_seed(course)  # makes it, if there is none

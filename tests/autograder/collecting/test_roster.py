@@ -5,6 +5,7 @@ the site shows, no roles); mod/assign/gradingtable.php for the worksheet.
 """
 
 import re
+import stat
 import zipfile
 
 import pytest
@@ -53,6 +54,18 @@ def ids(course):
 
 BOTH = participants("ID number", "Email address")
 NUMBERS = {value(n)["ID number"] for n in STUDENTS}
+
+
+@pytest.mark.parametrize(("before", "mode"), [(None, 0o700), ([], 0o700), (["notes.txt"], 0o750)], ids=str)
+def test_only_the_owner_can_open_a_new_course(run, tmp_path, before, mode):
+    """nbgrader's gradebook is readable for every account. A folder with files keeps the mode that its owner chose."""
+    if before is not None:
+        (tmp_path / "course").mkdir()
+        (tmp_path / "course").chmod(0o750)
+        for name in before:
+            (tmp_path / "course" / name).touch()
+    run("roster", BOTH)
+    assert stat.S_IMODE((tmp_path / "course").stat().st_mode) == mode
 
 
 def test_a_lecturer_without_an_id_number_does_not_change_the_ids(run, tmp_path):

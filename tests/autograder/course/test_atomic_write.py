@@ -42,13 +42,20 @@ def test_a_mode_keeps_others_from_reading(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "report.json").stat().st_mode) == 0o600
 
 
+def test_others_cannot_read_a_new_file(tmp_path: Path) -> None:
+    with replacing(tmp_path / "grades.csv") as part:
+        part.write_text("new")
+    assert stat.S_IMODE((tmp_path / "grades.csv").stat().st_mode) == 0o600
+
+
 def test_a_replaced_file_keeps_its_mode_and_the_link_to_it(tmp_path: Path) -> None:
     path, link = tmp_path / "grades.csv", tmp_path / "link"
-    path.touch(mode=0o600)
+    path.touch()
+    path.chmod(0o640)
     link.symlink_to(path)
     with replacing(link) as part:
         part.write_text("new")
-    assert link.is_symlink() and path.read_text() == "new" and stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert link.is_symlink() and path.read_text() == "new" and stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:

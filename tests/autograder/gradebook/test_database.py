@@ -17,7 +17,7 @@ from sqlalchemy import Engine, event
 from autograder.cli.main import main
 from autograder.gradebook import assignments, class_run, engine
 from autograder.gradebook.assignments import refuse_unregistered
-from autograder.gradebook.configuration import write_course_config
+from autograder.gradebook.configuration import set_up_course
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.state import computed_scores
 from autograder.release.publish import publish
@@ -45,7 +45,7 @@ def on_postgres(db_url, contents, tmp_path_factory):
     """Return a graded course whose configuration names PostgreSQL."""
     course = tmp_path_factory.mktemp("postgres") / "course"
     course.mkdir()
-    write_course_config(course)
+    set_up_course(course)
     with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
         config.write(f"c.CourseDirectory.db_url = {db_url!r}\n")
     publish(course, [CHAPTER])
