@@ -20,10 +20,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--table",
         type=Path,
+        action="append",
+        default=[],
         metavar="FILE",
         help="Moodle's grading worksheet, which identifies each participant and gives the submission times; the "
         "submissions of Canvas's API as CSV (user_id, submitted_at), for the times; or Canvas's table of a group set, "
-        "if groups hand in together",
+        "if groups hand in together. For Canvas's times and groups, give it twice",
     )
     parser.add_argument(
         "--by-name",
@@ -39,9 +41,9 @@ def run(options: Namespace) -> int:
     from autograder.platforms.sheets import read_sheet
 
     chapter = released_chapter(options.course, options.chapter)
-    sheet = read_sheet(options.table) if options.table else None
+    sheets = [read_sheet(table) for table in options.table]
     with course_lock(options.course):
-        collected = collect(options.download, options.course, chapter, sheet, by_name=options.by_name)
+        collected = collect(options.download, options.course, chapter, sheets, by_name=options.by_name)
     _print(collected, options.course / "submitted" / "STUDENT" / chapter / f"{chapter}.ipynb")
     return 0 if collected.complete else 1
 

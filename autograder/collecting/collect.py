@@ -76,13 +76,13 @@ class Collected:
 
 
 def collect(
-    download: Path, course: Path, chapter: str, sheet: Sheet | None = None, *, by_name: bool = False
+    download: Path, course: Path, chapter: str, sheets: Sequence[Sheet] = (), *, by_name: bool = False
 ) -> Collected:
     """Place the notebooks of a zip file, or of a folder, as submissions of a chapter.
 
     Args:
-        sheet: Moodle's grading worksheet of the assignment, the submissions of Canvas's API as a table, or the table of
-            Canvas's groups that hand in together.
+        sheets: Moodle's grading worksheet of the assignment; or the submissions of Canvas's API as a table, or the
+            table of Canvas's groups that hand in together, or both.
         by_name: trust Moodle's display names.
 
     Raises Unusable, UnusableTable, Undecided.
@@ -90,7 +90,7 @@ def collect(
     coursedir, released = open_coursedir(course, chapter), load_handout(course, chapter)
     with tempfile.TemporaryDirectory() as temporary, open_download(download) as entries:
         known = known_students(coursedir)
-        found = find_students(entries, known, sheet, by_name)
+        found = find_students(entries, known, sheets, by_name)
         layout, finder, skipped = found.layout, found.finder, found.skipped
         in_course = partial(submitted_content, coursedir)
         latest = latest_notebooks(found.candidates, released, Path(temporary), in_course)

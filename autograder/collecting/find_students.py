@@ -51,7 +51,7 @@ class Found:
 
 
 def find_students(
-    entries: Sequence[Entry], roster: Sequence[KnownStudent], sheet: Sheet | None, by_name: bool
+    entries: Sequence[Entry], roster: Sequence[KnownStudent], sheets: Sequence[Sheet], by_name: bool
 ) -> Found:
     """Return the files of a download by the student who handed them in."""
     named = [entry for entry in entries if _tells_student(entry)]
@@ -59,7 +59,7 @@ def find_students(
     root = file_names.root_of([entry.name for entry in named])
     layout = file_names.layout_of([entry.name.removeprefix(root) for entry in named])
     names = [layout.parse(entry.name.removeprefix(root)) for entry in named]
-    finder = choose_finder(layout, names, roster, sheet, by_name)
+    finder = choose_finder(layout, names, roster, sheets, by_name)
     found = Found(len(entries), layout, finder, [], skipped, {})
     for outer, name in zip(named, names, strict=True):
         members = finder.members(name)

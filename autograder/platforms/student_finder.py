@@ -7,7 +7,7 @@ worksheet says which student a number belongs to; the display name is used only 
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -44,14 +44,14 @@ def choose_finder(
     layout: Layout,
     names: Collection[ParsedName],
     roster: Collection[KnownStudent],
-    sheet: Sheet | None,
+    sheets: Sequence[Sheet],
     by_name: bool,
 ) -> StudentFinder:
     """Return the way to find the students of a download.
 
     Args:
         names: the parsed names of its files.
-        sheet: a table of the platform that identifies students or says when they handed in.
+        sheets: tables of the platform that identify students or say when they handed in.
         by_name: trust Moodle's display names.
 
     Raises Undecided, UnusableTable.
@@ -59,14 +59,15 @@ def choose_finder(
     if layout.platform != "moodle":
         if by_name:
             raise Undecided("--by-name is for Moodle's downloads; this download has the students' ids")
-        if layout.platform == "canvas" and sheet and sheet.has(*_CANVAS_GROUPS):
-            return replace(_by_canvas_number(roster, {}), members=_canvas_team_finder(sheet))
-        times = _canvas_times(sheet) if sheet else {}
+        groups = _only(sheet for sheet in sheets if sheet.has(*_CANVAS_GROUPS) and layout.platform == "canvas")
+        with_times = _only(sheet for sheet in sheets if sheet is not groups)
+        times = _canvas_times(with_times) if with_times else {}
         if layout.platform == "canvas":
-            return _by_canvas_number(roster, times)
+            finder = _by_canvas_number(roster, times)
+            return replace(finder, members=_canvas_team_finder(groups)) if groups else finder
         return StudentFinder("ids are the folders' names", lambda name: (name.key, name.reason), times)
-    if sheet:
-        return _by_worksheet(sheet, roster, names)
+    if worksheet := _only(sheets):
+        return _by_worksheet(worksheet, roster, names)
     if by_name:
         return _by_name(names, roster)
     if len({name.name for name in names if name.key}) > 1 and any(student.name for student in roster):
@@ -78,6 +79,15 @@ def choose_finder(
         "ids are Moodle's participant numbers, which are valid for this assignment only (--table FILE gives real ids)",
         lambda name: (f"participant-{name.key}" if name.key else "", name.reason),
     )
+
+
+def _only(sheets: Iterable[Sheet]) -> Sheet | None:
+    """Return the one sheet, or None. Raises Undecided if there are more."""
+    same = list(sheets)
+    if len(same) > 1:
+        names = " and ".join(sheet.name for sheet in same)
+        raise Undecided(f"{names} are tables of the same kind: give one of them with --table")
+    return same[0] if same else None
 
 
 def _by_canvas_number(roster: Collection[KnownStudent], times: dict[str, datetime]) -> StudentFinder:

@@ -262,6 +262,27 @@ def test_canvas_shows_a_group_the_page_of_the_member_whose_number_the_file_has(
         assert archive.read(archive.namelist()[0]) == (course / f"feedback/124/{CHAPTER}/{CHAPTER}.html").read_bytes()
 
 
+def test_canvas_gives_groups_and_times(course, zipped, due, contents, tmp_path, capsys):
+    tables = [tmp_path / "groups.csv", tmp_path / "times.csv"]
+    tables[0].write_text(CANVAS_GROUPS)
+    tables[1].write_text("user_id,submitted_at\n123,2026-02-04T08:00:00Z\n124,2026-02-04T08:00:00Z\n")
+    download = zipped({"analysts_LATE_124_5001_x.ipynb": contents["perfect"]})
+    for order in (tables, tables[::-1]):
+        shutil.rmtree(course / "submitted", ignore_errors=True)
+        code, _ = collect(course, download, capsys, "--table", order[0], "--table", order[1])
+        assert code == 0 and stamps(course) == dict.fromkeys(["123", "124"], "2026-02-04 08:00:00 UTC\n")
+
+
+@pytest.mark.parametrize("platform", ["canvas", "moodle"])
+def test_two_tables_of_the_same_kind_are_not_guessed(course, zipped, contents, worksheet, tmp_path, capsys, platform):
+    (tmp_path / "groups.csv").write_text(CANVAS_GROUPS)
+    table = worksheet if platform == "moodle" else tmp_path / "groups.csv"
+    name = MOODLE.format("Ada Lovelace", 11) if platform == "moodle" else "analysts_124_5001_x.ipynb"
+    code, printed = collect(course, zipped({name: contents["perfect"]}), capsys, "--table", table, "--table", table)
+    assert code == 2 and "are tables of the same kind: give one of them with --table" in printed.err
+    assert submitted(course) == {}
+
+
 def test_a_groups_file_that_is_no_notebook_counts_for_each_member(course, zipped, worksheet, capsys):
     """The helper checks that the numbers of files add up."""
     worksheet.write_text(TEAMS)
