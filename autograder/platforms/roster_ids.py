@@ -1,12 +1,23 @@
 """Give the people in a roster their ids: a known student keeps the id, a new one gets it from a column of the table."""
 
+import re
+import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from autograder.course.student_ids import reason_to_reject_id
-from autograder.platforms.known_students import Directory, KnownStudent
+from autograder.platforms.known_students import EMAIL, Directory, KnownStudent
 from autograder.platforms.rosters import Listed, Roster
 from autograder.platforms.sheets import UnusableTable
+
+# Column of Canvas or Moodle -> columns of the other platform for which the institution may give out the same value.
+_ON_OTHER_PLATFORM = {
+    "SIS User ID": ("ID number",),
+    "SIS Login ID": ("Username", EMAIL),
+    "ID number": ("SIS User ID",),
+    "Username": ("SIS Login ID",),
+    EMAIL: ("SIS Login ID",),
+}
 
 
 @dataclass(frozen=True)
@@ -64,13 +75,21 @@ def choose_id_column(roster: Roster, known: Collection[KnownStudent], earlier: s
 def assign_ids(roster: Roster, known: Collection[KnownStudent], column: str) -> Assigned:
     """Return the people in a table with their ids: a known student keeps the id, a new one gets it from a column.
 
+    A student whom only the other platform has listed is known by the institution's identifier together with the name.
+
     Raises UnusableTable if there are new students and the table lacks the column.
     """
-    directory, ids = Directory(known), {student.id for student in known}
+    directory, by_id = Directory(known), {student.id: student for student in known}
     students: dict[str, Enrolled] = {}
     skipped, listed = list(roster.skipped), set[str]()
     for person in roster.people:
         matching = directory.find(person.identifiers)
+        similar = [] if matching else [by_id[student] for student in directory.find(_on_other_platform(person))]
+        matching = matching or [student.id for student in similar if _words(student.name) == _words(_name(person))]
+        if not matching and similar:
+            listed.update(student.id for student in similar)
+            skipped.append((_name(person), _other_name(similar[0])))
+            continue
         if not matching and column not in roster.columns:
             raise UnusableTable(
                 f"the ids in this course are Moodle's or Canvas's {column!r}, and this table has no such column, so "
@@ -79,7 +98,7 @@ def assign_ids(roster: Roster, known: Collection[KnownStudent], column: str) -> 
             )
         student = matching[0] if matching else person.identifiers.get(column, "")
         listed.update(matching or [student])  # who may be skipped below as another student with this id
-        if reason := _problem(student, matching, ids, column) or _twice(student, students):
+        if reason := _problem(student, matching, by_id, column) or _twice(student, students):
             skipped.append((student if len(matching) < 2 and student else _name(person), reason))
         else:
             students[student] = Enrolled(student, person.first_name, person.last_name, person.identifiers)
@@ -105,6 +124,26 @@ def _problem(student: str, matching: list[str], ids: Collection[str], column: st
 
 def _twice(student: str, students: Collection[str]) -> str:
     return "is in the table twice" if student in students else ""
+
+
+def _on_other_platform(person: Listed) -> dict[str, str]:
+    """Return column of the other platform -> the value that a person may have there."""
+    return {
+        other: value for column, value in person.identifiers.items() for other in _ON_OTHER_PLATFORM.get(column, ())
+    }
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name in any order, without accents, because platforms write names differently."""
+    letters = (letter for letter in unicodedata.normalize("NFKD", name) if not unicodedata.combining(letter))
+    return sorted(re.findall(r"[^\W_]+", "".join(letters).casefold()))
+
+
+def _other_name(student: KnownStudent) -> str:
+    return (
+        f"has an identifier of {student.id} {student.name}, and another name: if they are one person, write that name "
+        "into the table, and import it again"
+    )
 
 
 def _or(columns: Mapping[str, str]) -> str:

@@ -138,14 +138,52 @@ def test_students_who_left_are_listed_and_withdrawn_by_request(run, tmp_path):
     assert "enrolled again: 4701" in printed and load_roster(tmp_path / "course").withdrawn == frozenset()
 
 
-def test_a_table_of_another_platform_withdraws_no_one_whose_id_it_has(run, tmp_path):
-    """Canvas's SIS user id may be Moodle's ID number, but the command cannot know that."""
+def canvas_gradebook(*columns, names=lambda n: f"Body {n}, Some", students=STUDENTS):
+    """Return Canvas's gradebook of the same class: Canvas's own numbers, and these columns from `value`."""
+    of_moodle = {"SIS User ID": "ID number", "SIS Login ID": "Username"}
+    rows = ["Student,ID,SIS User ID,SIS Login ID,Section", "    Points Possible,,,,"]
+    for n in students:
+        filled = [value(n)[of_moodle[column]] if column in columns else "" for column in of_moodle]
+        rows.append(",".join([f'"{names(n)}"', str(n), *filled, ""]))
+    return "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize("column", ["SIS User ID", "SIS Login ID"])
+@pytest.mark.parametrize("first", ["moodle", "canvas"])
+def test_the_other_platform_lists_the_same_students(run, tmp_path, first, column):
+    """An identifier that both platforms have from the institution, and the name, identify a student."""
+    moodle, canvas = participants("ID number", "Username", lecturer=False), canvas_gradebook(column)
+    tables = (moodle, canvas) if first == "moodle" else (canvas, moodle)
+    assert run("roster", tables[0])[0] == 0
+    before = ids(tmp_path / "course")
+    code, printed = run("roster", tables[1])
+    assert code == 0 and "0 new" in printed and ids(tmp_path / "course") == before
+    identifiers = load_roster(tmp_path / "course").identifiers
+    assert all({"ID", "Username", "ID number", column} <= set(of_student) for of_student in identifiers.values())
+
+
+def test_accents_and_capitals_may_differ_on_the_other_platform(run, tmp_path):
+    run("roster", participants("ID number", lecturer=False).replace("Some,Body 1,", "José,Núñez,"))
+    text = canvas_gradebook("SIS User ID").replace("Body 1, Some", "NUNEZ, Jose")
+    code, printed = run("roster", text)
+    assert code == 0 and "0 new" in printed
+
+
+def test_an_address_may_be_the_login_on_canvas(run, tmp_path):
+    run("roster", participants("Email address", lecturer=False))
+    text = re.sub("user(\\d+)", "S\\1@example.org", canvas_gradebook("SIS Login ID"))
+    code, printed = run("roster", text)
+    assert code == 0 and "0 new" in printed
+
+
+def test_another_name_on_the_other_platform_is_another_person(run, tmp_path):
+    """Two institutions may give out the same number."""
     run("roster", participants("ID number", lecturer=False))
-    rows = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section"], ["    Points Possible", "", "", "", ""]]
-    rows += [[f"Some Body {n}", str(n), value(n)["ID number"], f"user{n}", ""] for n in STUDENTS if n > 1]
-    _, printed = run("roster", "\n".join(map(",".join, rows)) + "\n", "--ids", "SIS User ID", "--remove")
-    assert "4702: is the id of another student" in printed
-    assert load_roster(tmp_path / "course").withdrawn == {"4701"}
+    text = canvas_gradebook("SIS User ID", names=lambda n: "Noether, Emmy" if n == 3 else f"Body {n}, Some")
+    code, printed = run("roster", text, "--remove")
+    assert code == 1 and load_roster(tmp_path / "course").withdrawn == frozenset()
+    assert "skipped: Emmy Noether: has an identifier of 4703 Some Body 3, and another name" in printed
+    assert "ID" not in load_roster(tmp_path / "course").identifiers["4703"]
 
 
 def test_a_damaged_file_of_identifiers_is_one_line(run, tmp_path):
