@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.cli.common import CHAPTER_HELP, released_chapter
@@ -15,40 +16,59 @@ HELP = "List the regrade requests that students handed in as regrade.txt."
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("chapter", metavar="CHAPTER", help=CHAPTER_HELP)
+    every = "default: all released chapters"
+    parser.add_argument("chapter", nargs="?", metavar="CHAPTER", help=f"{CHAPTER_HELP} ({every})")
     parser.add_argument("--all", action="store_true", help="list answered requests too")
 
 
 def run(options: Namespace) -> int:
+    from autograder.course.handout import released_notebooks
+    from autograder.course.lock import require_course
+    from check.words import count
+
+    require_course(options.course)
+    if options.chapter:
+        chapters = [released_chapter(options.course, options.chapter)]
+    else:
+        chapters = [path.stem for path in released_notebooks(options.course)]
+    n_open = {chapter: _print_requests(options.course, chapter, answered_too=options.all) for chapter in chapters}
+    for chapter, number in n_open.items():
+        if number:
+            print(f"{count(number, 'open request')} in {chapter}.")
+            print(
+                f'Answer with `autograder answer STUDENT {chapter} EXERCISE "TEXT"`, and --points P for another score.'
+            )
+    if not any(n_open.values()):
+        print(f"0 open requests in {options.chapter or options.course}.")
+    return 0
+
+
+def _print_requests(course: Path, chapter: str, *, answered_too: bool) -> int:
+    """Print the requests in a chapter, and return how many are open."""
     from autograder.course.handout import load_handout
     from autograder.course.lock import course_lock
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
     from autograder.gradebook.queries import known_students, read_marks
     from autograder.gradebook.regrading import gather, gradable
-    from check.words import count, shown
+    from check.words import shown
 
-    chapter = released_chapter(options.course, options.chapter)
-    cells = gradable(load_handout(options.course, chapter))
-    coursedir = open_coursedir(options.course, chapter)
-    with course_lock(options.course), usable_gradebook():
-        requests = gather(options.course, chapter, cells)
+    cells = gradable(load_handout(course, chapter))
+    coursedir = open_coursedir(course, chapter)
+    with course_lock(course), usable_gradebook():
+        requests = gather(course, chapter, cells)
         marks = read_marks(coursedir).marks.get(chapter, {})
         names = {student.id: student.name for student in known_students(coursedir)}
-    n_open = sum(not request.answer for of_student in requests.values() for request in of_student)
     for student, of_student in sorted(requests.items()):
         scores = marks[student].cells if student in marks else {}
         for request in of_student:
-            if options.all or not request.answer:
+            if answered_too or not request.answer:
                 mark = scores.get(cells.get(request.exercise, ""))
                 score = f", {mark.score:g} points" if mark and mark.is_graded else ""
                 about = f"`{request.exercise}`{score}" if request.exercise else "names no exercise of the chapter"
-                print(f"{shown(' '.join([student, names.get(student, '')]).strip())}: {about}")
+                print(f"{chapter}, {shown(' '.join([student, names.get(student, '')]).strip())}: {about}")
                 print(*_lines(request), sep="\n")
-    print(f"{count(n_open, 'open request')} in {chapter}.")
-    if n_open:
-        print(f'Answer with `autograder answer STUDENT {chapter} EXERCISE "TEXT"`, and --points P to change the score.')
-    return 0
+    return sum(not request.answer for of_student in requests.values() for request in of_student)
 
 
 def _lines(request: Request) -> Iterator[str]:

@@ -96,7 +96,7 @@ def test_a_request_is_kept_listed_answered_and_shown(course, download, run, cont
     assert timestamp.read_text() == "2026-02-01 10:00:00 UTC\n"
 
     code, out = run("requests", CHAPTER)
-    assert code == 0 and f"{ADA}: `softmax`, 0 points\n  Rows of <b>one</b> entry\n  pass at home.\n" in out
+    assert code == 0 and f"{CHAPTER}, {ADA}: `softmax`, 0 points\n  Rows of <b>one</b> entry\n  pass at home.\n" in out
     assert "2 open requests in 01_attention." in out
     assert graded(course)[ADA].reused
     html = page(course, ADA)
@@ -114,6 +114,22 @@ def test_a_request_is_kept_listed_answered_and_shown(course, download, run, cont
     with open_gradebook(course) as gradebook:
         grade = gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, ADA)
         assert grade.manual_score == 3
+
+
+def test_without_a_chapter_the_requests_of_all_released_chapters_are_listed(course, download, run, contents):
+    assert run("requests") == (0, f"0 open requests in {course}.\n")
+    download({f"{CHAPTER}.ipynb": contents["mistake-1"], FILE: b"softmax: why"})
+    second = course / "release" / "02_other" / "02_other.ipynb"
+    second.parent.mkdir()
+    text = (course / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_text()
+    second.write_text(text.replace("softmax", "softmin"))
+    folder = course / "submitted" / "bob" / "02_other"
+    folder.mkdir(parents=True)
+    (folder / FILE).write_text("softmin: and this")
+    code, out = run("requests")
+    assert code == 0 and f"{CHAPTER}, {ADA}: `softmax`\n  why\n" in out and "02_other, bob: `softmin`\n" in out
+    assert "1 open request in 01_attention." in out and "1 open request in 02_other." in out
+    assert "02_other" not in run("requests", CHAPTER)[1]
 
 
 def test_bad_answers_change_nothing(course, download, run, contents):
