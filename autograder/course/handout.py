@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import UserError
+from autograder.layout import chapter_names, exercise_names
 from check.weights_file import WEIGHTS
 
 
@@ -26,7 +27,8 @@ class Handout:
     """A released notebook.
 
     chapter: "01_attention". notebook: its JSON.
-    others: chapter -> grade ids and cell ids of its exercises and checks, for the other released chapters.
+    others: chapter -> grade ids and cell ids of its exercises and checks, for the other released chapters; grade ids
+        alone for those of the book that are not released.
     """
 
     chapter: str
@@ -150,7 +152,9 @@ def load_handout(course: Path, chapter: str) -> Handout:
     path = course / "release" / chapter / f"{chapter}.ipynb"
     if not path.exists():
         raise NotReleased(course, chapter)
-    others = {path.stem: unique_ids(_notebook(path)) for path in released_notebooks(course) if path.stem != chapter}
+    others = {name: _grade_ids(name) for name in chapter_names()}
+    others |= {path.stem: unique_ids(_notebook(path)) for path in released_notebooks(course)}
+    others.pop(chapter, None)
     return Handout(chapter, _notebook(path), others)
 
 
@@ -166,6 +170,12 @@ def unique_ids(notebook: dict) -> frozenset[str]:
         (fields["grade_id"], cell_id) for fields, cell_id in cells if fields.get("solution") or fields.get("grade")
     )
     return frozenset(name for pair in pairs for name in pair)
+
+
+def _grade_ids(chapter: str) -> frozenset[str]:
+    """Return the grade ids of a chapter's exercises and checks, whether the chapter is released or not."""
+    exercises = exercise_names(chapter)
+    return frozenset((*exercises, *map(check_cell, exercises)))
 
 
 def _notebook(path: Path) -> dict[str, Any]:

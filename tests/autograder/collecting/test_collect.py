@@ -416,6 +416,16 @@ def test_the_notebook_of_another_chapter_is_skipped(course, zipped, contents, ca
     assert "4 files = 1 placed + 2 skipped + 1 superseded" in printed.out
 
 
+def test_the_notebook_of_a_chapter_that_is_not_released_is_skipped(course, zipped, contents, capsys):
+    """Students can have it from the book, which contains all chapters for studying alone."""
+    about = [{"grade_id": "softmax_backward", "solution": True}, {"grade_id": "check-softmax_backward", "grade": True}]
+    cells = [{"id": str(number), "metadata": {"nbgrader": of_cell}} for number, of_cell in enumerate(about)]
+    files = {"ada/02_backward.ipynb": json.dumps({"cells": cells}).encode(), "bob/01_attention.ipynb": b"{}"}
+    code, printed = collect(course, zipped(files), capsys)
+    assert code == 1 and submitted(course) == {"bob": b"{}"}
+    assert "it is the notebook of 02_backward, not of 01_attention" in printed.out
+
+
 def test_a_later_download_replaces_and_keeps_the_earlier_one(course, zipped, capsys):
     path = "ada/01_attention.ipynb"
     collect(course, zipped({path: b"first", "bob/01_attention.ipynb": b"b"}, 2025), capsys)
