@@ -29,13 +29,19 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Return 0 if the table is complete, and 1 if some students with a score have no row in the platform's table."""
+    from autograder.course.handout import released_notebooks
+    from autograder.course.lock import require_course
     from autograder.gradebook.exporters import export_grades
 
+    require_course(options.course)
     chapters = [released_chapter(options.course, chapter) for chapter in options.chapters]
     if options.title and (not options.into or len(chapters) != 1):
         raise UserError("--as TITLE gives one chapter's title on Canvas: name one chapter, and add --into FILE")
     if options.scale and not options.into:
         raise UserError("--scale needs --into FILE: only the platform's own table says what its maximum is")
+    chapters = chapters or [path.stem for path in released_notebooks(options.course)]
+    if not chapters:
+        raise UserError(f"no chapter is released in {options.course}: run `autograder release CHAPTER` first")
     if options.into:
         return _fill_in(options, chapters)
     export_grades(options.course, options.to, chapters, options.output)
@@ -48,7 +54,7 @@ def _fill_in(options: Namespace, chapters: list[str]) -> int:
     from autograder.platforms.sheets import read_sheet
     from check.words import shown
 
-    if options.to == "csv" or (options.to == "moodle" and len(chapters) != 1):
+    if options.to == "csv" or (options.to == "moodle" and len(options.chapters) != 1):
         raise UserError(
             "--into FILE needs --to canvas, or --to moodle and exactly one chapter: Moodle's worksheet has one grade"
         )

@@ -110,6 +110,18 @@ def test_our_command_and_nbgraders_write_the_same(gradebook, course, tmp_path, c
     assert ours.read_bytes() == theirs.read_bytes() and CHAPTER.encode() in ours.read_bytes()
 
 
+def test_a_chapter_that_has_only_a_due_date_is_not_exported(released_course, tmp_path, capsys):
+    """Canvas would make an assignment of 0 points of its column."""
+    course = shutil.copytree(released_course, tmp_path / "course")
+    output = tmp_path / "grades.csv"
+    main(["due", "02_backward", "--at", "2026-12-04", "--course", str(course)])
+    assert main(["export", "--to", "canvas", f"--output={output}", "--course", str(course)]) == 0
+    assert output.read_text().splitlines()[0].endswith(f"Section,{CHAPTER}")
+    shutil.rmtree(course / "release")
+    assert main(["export", f"--output={output}", "--course", str(course)]) == 2
+    assert "no chapter is released in" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("arguments", "words"), [
     (["10_nothing"], "there is no chapter '10_nothing'"), (["02_backward"], "02_backward is not released in"),
     (["--course", "/nowhere"], "there is no course in /nowhere"),
