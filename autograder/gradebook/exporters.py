@@ -12,7 +12,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExportPlugin
 
 from autograder.course.lock import require_course
-from autograder.course.roster_file import load_roster
+from autograder.course.roster_file import RosterFile, load_roster
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.engine import usable_gradebook
 from autograder.gradebook.queries import known_students, read_grades
@@ -28,16 +28,16 @@ class CsvExporter(ExportPlugin):
 
     def export(self, gradebook: Gradebook) -> None:
         """Write the table to `to`, or to grades.csv."""
-        grades = read_grades(gradebook, self.assignment, [str(student) for student in self.student], self._withdrawn())
+        grades = read_grades(gradebook, self.assignment, [str(student) for student in self.student], self._roster())
         write_table(self.table(grades), Path(self.to or "grades.csv"))
 
-    def _withdrawn(self) -> frozenset[str]:
-        """Return the students who have withdrawn; none without a parent, which tells where the course is.
+    def _roster(self) -> RosterFile:
+        """Return what is kept of earlier rosters; nothing without a parent, which tells where the course is.
 
         The course is the parent, or belongs to the parent if that is nbgrader's own export command.
         """
         coursedir: CourseDirectory | None = getattr(self.parent, "coursedir", self.parent)
-        return load_roster(Path(coursedir.root)).withdrawn if coursedir else frozenset()
+        return load_roster(Path(coursedir.root)) if coursedir else RosterFile()
 
 
 class CanvasExporter(CsvExporter):
@@ -93,7 +93,7 @@ def final_grades(course: Path, chapters: Collection[str]) -> Grades:
     Raises UserError, Busy.
     """
     with _open_gradebook(course) as gradebook:
-        return read_grades(gradebook, chapters, without=load_roster(course).withdrawn)
+        return read_grades(gradebook, chapters, roster=load_roster(course))
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from autograder.course.comments import FILE as COMMENTS
 from autograder.course.comments import keys_in, load_comments
 from autograder.course.handout import exercise_of
 from autograder.course.regrade_requests import Request
-from autograder.course.roster_file import load_roster
+from autograder.course.roster_file import RosterFile, load_roster
 from autograder.errors import UserError
 from autograder.gradebook.hand_in_times import due_with_extension
 from autograder.gradebook.marks import Book, Mark, Marks, score_after_penalty
@@ -178,20 +178,26 @@ def fully_graded(gradebook: Gradebook, chapter: Assignment) -> dict[str, Submitt
 
 
 def read_grades(
-    gradebook: Gradebook, chapters: Collection[str] = (), students: Collection[str] = (), without: Collection[str] = ()
+    gradebook: Gradebook,
+    chapters: Collection[str] = (),
+    students: Collection[str] = (),
+    roster: RosterFile | None = None,
 ) -> Grades:
-    """Return the grades of these students in these chapters; of all if none is named, never of those in `without`."""
+    """Return the grades of these students in these chapters; of all if none is named, never of withdrawn students."""
+    roster = roster or RosterFile()
     wanted = [chapter for chapter in gradebook.assignments if not chapters or chapter.name in chapters]
+    wanted.sort(key=lambda chapter: chapter.name)
     submissions = [fully_graded(gradebook, chapter) for chapter in wanted]
     return Grades(
         tuple(Column(chapter.name, chapter.duedate, chapter.max_score) for chapter in wanted),
         tuple(
             Person(
                 *(student.id, student.last_name, student.first_name, student.email),
+                roster.identifiers.get(student.id, {}),
                 tuple(_score(of_chapter.get(student.id)) for of_chapter in submissions),
             )
             for student in gradebook.students
-            if (not students or student.id in students) and student.id not in without
+            if (not students or student.id in students) and student.id not in roster.withdrawn
         ),
     )
 

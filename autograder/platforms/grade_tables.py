@@ -7,13 +7,14 @@ score.
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from autograder.course.atomic_write import replacing
 from autograder.errors import named_by_user
+from autograder.platforms.known_students import EMAIL
 
 # Where a formula begins: at the start, and after what a spreadsheet may take for the end of a cell. East Asian ones
 # also accept the wide forms of the signs.
@@ -46,12 +47,16 @@ class Score:
 
 @dataclass(frozen=True)
 class Person:
-    """A student, with a score for each column; None where the student has no score."""
+    """A student, with a score for each column; None where the student has no score.
+
+    identifiers: column of a platform's table -> value; empty if the student is in no roster.
+    """
 
     id: str
     last_name: str | None
     first_name: str | None
     email: str | None
+    identifiers: Mapping[str, str]
     scores: tuple[Score | None, ...]
 
     @property
@@ -82,27 +87,35 @@ def csv_table(grades: Grades) -> Iterator[Row]:
 def canvas_table(grades: Grades) -> Iterator[Row]:
     """Yield the table that Canvas imports into its gradebook: a column for each chapter, and a row of possible points.
 
-    An id that is a number goes into the column of Canvas's own ids, any other into the column of logins. Canvas makes
-    a new assignment of a column that it does not know; `filled_tables.fill_canvas` fills in the columns of Canvas's own
-    export. See Instructure's guide "How do I import grades in the Gradebook?".
+    A student of a Moodle roster gets the identifiers that Canvas may have from the same institution. Without a roster,
+    an id that is a number is Canvas's own, and any other is a login. Canvas makes a new assignment of a column that it
+    does not know; `filled_tables.fill_canvas` fills in the columns of Canvas's own export. See Instructure's guide "How
+    do I import grades in the Gradebook?".
     """
     yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(column.name for column in grades.columns)]
     yield ["Points Possible", "", "", "", "", *(column.points for column in grades.columns)]
     for person in grades.people:
         name = ", ".join(filter(None, (person.last_name, person.first_name))) or person.id
-        ids = [person.id, "", ""] if person.id.isdecimal() else ["", "", person.id]
-        yield [name, *ids, "", *person.finals]
+        known = person.identifiers or {"ID" if person.id.isdecimal() else "SIS Login ID": person.id}
+        yield [
+            *(name, known.get("ID", ""), known.get("SIS User ID") or known.get("ID number", "")),
+            *(known.get("SIS Login ID") or known.get("Username") or known.get(EMAIL, ""), "", *person.finals),
+        ]
 
 
 def moodle_table(grades: Grades) -> Iterator[Row]:
     """Yield the table that Moodle imports.
 
-    On import, map "Username" or "Email address" to the user, and each chapter to its grade item. See MoodleDocs, "Grade
-    import".
+    On import, map "Username", "ID number" or "Email address" to the user, and each chapter to its grade item. See
+    MoodleDocs, "Grade import". Without a roster, an id is taken for a user name.
     """
-    yield ["First name", "Last name", "Username", "Email address", *(column.name for column in grades.columns)]
+    headers = ["First name", "Last name", "Username", "ID number", "Email address"]
+    yield [*headers, *(column.name for column in grades.columns)]
     for person in grades.people:
-        yield [person.first_name, person.last_name, person.id, person.email, *person.finals]
+        known = person.identifiers or {"Username": person.id}
+        username = known.get("Username") or known.get("SIS Login ID", "")
+        id_number = known.get("ID number") or known.get("SIS User ID", "")
+        yield [person.first_name, person.last_name, username, id_number, person.email, *person.finals]
 
 
 def write_table(rows: Iterable[Row], path: Path) -> None:

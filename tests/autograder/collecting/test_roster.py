@@ -4,7 +4,9 @@ The tables are those of moodle/moodle, user/action_redir.php (download_participa
 the site shows, no roles); mod/assign/gradingtable.php for the worksheet.
 """
 
+import csv
 import re
+import shutil
 import stat
 import zipfile
 
@@ -221,6 +223,36 @@ def test_exports_leave_withdrawn_students_out(term, run, tmp_path, capsys):
         assert main(["export", "--to", to, "--course", str(term), "--output", str(tmp_path / "out.csv")]) == 0
         text = (tmp_path / "out.csv").read_text()
         assert "Body 3" in text and "Body 1," not in text and "Body 2," not in text
+
+
+@pytest.mark.parametrize(("roster", "to", "columns", "cells"), [
+    (participants("ID number", lecturer=False), "canvas", slice(1, 4), ["", "4701", ""]),
+    (participants("Username", "ID number", lecturer=False), "canvas", slice(1, 4), ["", "4701", "user1"]),
+    (participants("Email address", lecturer=False), "canvas", slice(1, 4), ["", "", "s1@example.org"]),
+    (participants("ID number", "Email address", lecturer=False), "moodle", slice(2, 5), ["", "4701", "s1@example.org"]),
+    (canvas_gradebook("SIS Login ID"), "canvas", slice(1, 4), ["1", "", "user1"]),
+    (canvas_gradebook("SIS User ID", "SIS Login ID"), "moodle", slice(2, 5), ["user1", "4701", ""]),
+])  # fmt: skip
+def test_an_exported_id_is_in_the_column_of_its_kind(course, run, tmp_path, roster, to, columns, cells):
+    """Moodle's ID number 4701 must not become the score of the person with Canvas's number 4701."""
+    assert run("roster", roster)[0] == 0
+    assert main(["export", "--to", to, "--course", str(course), "--output", str(tmp_path / "out.csv")]) == 0
+    (row,) = [
+        row for row in csv.reader((tmp_path / "out.csv").open(encoding="utf-8")) if {"Body 1", "Body 1, Some"} & {*row}
+    ]
+    assert row[columns] == cells
+
+
+def test_chapters_are_exported_in_the_order_of_the_book(course, run, tmp_path):
+    """nbgrader sorts assignments by their due dates."""
+    run("roster", BOTH)
+    shutil.copytree(course / "release" / CHAPTER, course / "release" / "02_backward")
+    (course / "release" / "02_backward" / f"{CHAPTER}.ipynb").rename(course / "release/02_backward/02_backward.ipynb")
+    with Gradebook(open_coursedir(course, "").db_url) as gradebook:
+        gradebook.update_or_create_assignment("02_backward", duedate="2026-02-03 12:00:00 UTC")
+        gradebook.update_or_create_assignment(CHAPTER, duedate="2026-02-04 12:00:00 UTC")
+    assert main(["export", "--to", "moodle", "--course", str(course), "--output", str(tmp_path / "out.csv")]) == 0
+    assert (tmp_path / "out.csv").read_text().splitlines()[0].endswith(f"{CHAPTER},02_backward")
 
 
 def test_canvas_numbers_become_the_ids_of_the_roster(course, run, contents, tmp_path, capsys):

@@ -93,8 +93,8 @@ def test_canvas(gradebook, tmp_path):
 
 def test_moodle(gradebook, tmp_path):
     head, *rows = table(MoodleExporter, gradebook, tmp_path / "grades.csv")
-    assert head == ["First name", "Last name", "Username", "Email address", CHAPTER]
-    assert ["王", "O'Hara", "zoë", "zoë@example.org", "22.0"] in rows
+    assert head == ["First name", "Last name", "Username", "ID number", "Email address", CHAPTER]
+    assert ["王", "O'Hara", "zoë", "", "zoë@example.org", "22.0"] in rows
 
 
 @pytest.mark.thorough("only another version of nbgrader changes its command")
