@@ -22,7 +22,7 @@ _ON_OTHER_PLATFORM = {
 
 @dataclass(frozen=True)
 class Enrolled:
-    """A student to write into the gradebook."""
+    """A student to write into the gradebook. An empty name stays as it is there."""
 
     id: str
     first_name: str
@@ -101,7 +101,10 @@ def assign_ids(roster: Roster, known: Collection[KnownStudent], column: str) -> 
         if reason := _problem(student, matching, by_id, column) or _twice(student, students):
             skipped.append((student if len(matching) < 2 and student else _name(person), reason))
         else:
-            students[student] = Enrolled(student, person.first_name, person.last_name, person.identifiers)
+            # The table with the ids knows best which part of a name is the last name.
+            same_name = column not in roster.columns and _words(by_id[student].name) == _words(_name(person))
+            names = ("", "") if same_name else (person.first_name, person.last_name)
+            students[student] = Enrolled(student, *names, person.identifiers)
     return Assigned(tuple(students.values()), tuple(skipped), tuple(s for s in known if s.id not in listed))
 
 

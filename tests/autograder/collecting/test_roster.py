@@ -171,6 +171,17 @@ def test_accents_and_capitals_may_differ_on_the_other_platform(run, tmp_path):
     assert code == 0 and "0 new" in printed
 
 
+@pytest.mark.parametrize(("first", "last", "on_canvas"), [
+    ("Madonna", "", "Madonna"), ("Robert", "Smith, Jr.", "Smith, Jr., Robert"), ("José", "Núñez", "Nunez, Jose"),
+])  # fmt: skip
+def test_the_other_platform_does_not_rearrange_a_name(run, tmp_path, first, last, on_canvas):
+    run("roster", participants("ID number", lecturer=False).replace("Some,Body 1,", f'{first},"{last}",'))
+    assert "0 changed" in run("roster", canvas_gradebook("SIS User ID").replace("Body 1, Some", on_canvas))[1]
+    with Gradebook(open_coursedir(tmp_path / "course", "").db_url) as gradebook:
+        student = gradebook.find_student("4701")
+        assert (student.first_name, student.last_name or "") == (first, last)
+
+
 def test_an_address_may_be_the_login_on_canvas(run, tmp_path):
     run("roster", participants("Email address", lecturer=False))
     text = re.sub("user(\\d+)", "S\\1@example.org", canvas_gradebook("SIS Login ID"))
