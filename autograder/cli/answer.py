@@ -22,7 +22,7 @@ def run(options: Namespace) -> int:
     from autograder.course.regrade_requests import save_requests
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
-    from autograder.gradebook.queries import open_gradebook
+    from autograder.gradebook.queries import ids_hint, open_gradebook
     from autograder.gradebook.regrading import answered, gather, gradable, known_name, set_score
     from autograder.gradebook.score_log import logged_changes
     from check.words import did_you_mean, shown
@@ -36,7 +36,8 @@ def run(options: Namespace) -> int:
     with course_lock(options.course), usable_gradebook():
         requests = gather(options.course, chapter, cells)
         if student not in requests:
-            raise UserError(f"{student!r} has no request in {chapter}{did_you_mean(student, requests)}")
+            hint = ids_hint(coursedir, student) or did_you_mean(student, requests)
+            raise UserError(f"{student!r} has no request in {chapter}{hint}")
         with_answer = requests | {student: answered(requests[student], exercise, options.text)}
         if options.points is not None:
             why = f"regrade request about `{exercise}` answered"

@@ -229,8 +229,19 @@ def known_student(coursedir: CourseDirectory, student: str) -> str:
     """Return a student's id. Raises UserError if the gradebook does not have the student."""
     ids = [known.id for known in known_students(coursedir)]
     if student not in ids:
-        raise UserError(f"there is no student {student!r} in the gradebook{did_you_mean(student, ids)}")
+        hint = ids_hint(coursedir, student) or did_you_mean(student, ids)
+        raise UserError(f"there is no student {student!r} in the gradebook{hint}")
     return student
+
+
+def ids_hint(coursedir: CourseDirectory, name: str) -> str:
+    """Return the ids of the students with a name, an address or another identifier, as the end of a sentence."""
+    ids = [
+        student.id
+        for student in known_students(coursedir)
+        if name.casefold() in map(str.casefold, (student.name, student.email, *student.identifiers.values()))
+    ]
+    return f"; the id of {name} is {' or '.join(ids)}" if ids else ""
 
 
 def open_gradebook(coursedir: CourseDirectory) -> Gradebook:

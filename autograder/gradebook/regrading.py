@@ -72,8 +72,8 @@ def answered(requests: list[Request], exercise: str, answer: str) -> list[Reques
             ]
     earlier = [position for position, request in enumerate(requests) if request.exercise == exercise]
     if not earlier:
-        asked = listed(dict.fromkeys(request.exercise or "no exercise by name" for request in requests))
-        raise UserError(f"there is no request about {exercise}; there are requests about {asked or 'nothing'}")
+        asked = listed(dict.fromkeys(request.exercise or "no exercise in particular" for request in requests))
+        raise UserError(f"there is no open request about {exercise}; the student asked about {asked or 'nothing'}")
     requests = requests.copy()
     requests[earlier[-1]] = replace(requests[earlier[-1]], answer=answer)
     return requests

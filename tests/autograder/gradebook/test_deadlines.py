@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from autograder.course.roster_file import RosterFile, save_roster
 from autograder.errors import UserError
 from autograder.gradebook.deadlines import Rules, Step, parse_when
 from tests.autograder.gradebook.graded_course import open_gradebook, page
@@ -155,6 +156,19 @@ def test_students_see_the_date_in_the_notebook_the_readme_and_submit_check(cours
 def test_what_makes_no_sense_is_refused_in_one_line(run, words, message):
     code, out = run(*words)
     assert code == 2 and message in out and out.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["anna müller", "first@example.org", "au1815"])
+def test_a_name_or_an_address_gets_the_id(course, run, name):
+    """Two students may share a name, so the command does not choose."""
+    with open_gradebook(course) as gradebook:
+        for student, address in (("7001", "first@example.org"), ("7002", "second@example.org")):
+            gradebook.add_student(student, first_name="Anna", last_name="Müller", email=address)
+    save_roster(course, RosterFile(identifiers={"7001": {"ID number": "7001", "Username": "au1815"}}))
+    run("due", CHAPTER, "--at", "2026-02-03")
+    code, out = run("extend", name, CHAPTER, "--until", "2026-02-05")
+    ids = "7001 or 7002" if name == "anna müller" else "7001"
+    assert code == 2 and f"no student {name!r} in the gradebook; the id of {name} is {ids}\n" in out
 
 
 def test_an_extension_needs_a_due_date_before_it(course, run):

@@ -59,7 +59,11 @@ def test_which_request_an_answer_answers():
     assert answered([about, other, unnamed], "softmax", "!") == [Request("softmax", "a", "!"), other, unnamed]
     assert answered([other, unnamed], "softmax", "!") == [other, Request("", "c", "!")]
     assert answered([Request("softmax", "a", "?"), other], "softmax", "!")[0].answer == "!"
-    with pytest.raises(UserError, match="no request about softmax; there are requests about attention"):
+    with pytest.raises(
+        UserError, match="no open request about softmax; the student asked about no exercise in particular"
+    ):
+        answered([Request("", "c", "!")], "softmax", "?")
+    with pytest.raises(UserError, match="no open request about softmax; the student asked about attention"):
         answered([other], "softmax", "!")
 
 
@@ -137,7 +141,7 @@ def test_bad_answers_change_nothing(course, download, run, contents):
     cases = {
         ("bob", "softmax", "x"): "'bob' has no request in 01_attention",
         (ADA, "sotfmax", "x"): "01_attention has no exercise 'sotfmax'; did you mean `softmax`?",
-        (ADA, "attention", "x"): "no request about attention; there are requests about softmax",
+        (ADA, "attention", "x"): "no open request about attention; the student asked about softmax",
         (ADA, "softmax", " "): "the answer is empty",
         (ADA, "softmax", "x", "--points", "3"): f"{ADA} has no score in 01_attention yet",
     }
