@@ -14,7 +14,7 @@ from datetime import datetime
 from autograder.errors import UserError
 from autograder.platforms.file_names import Layout, ParsedName
 from autograder.platforms.known_students import Directory, KnownStudent
-from autograder.platforms.rosters import MOODLE_IDENTIFIERS, identifiers_in
+from autograder.platforms.rosters import CANVAS_IDENTIFIERS, MOODLE_IDENTIFIERS, identifiers_in
 from autograder.platforms.sheets import Sheet, UnusableTable, parse_time
 from check.words import quoted
 
@@ -65,7 +65,7 @@ def choose_finder(
         if layout.platform == "canvas":
             finder = _by_canvas_number(roster, times)
             return replace(finder, members=_canvas_team_finder(groups)) if groups else finder
-        return StudentFinder("ids are the folders' names", lambda name: (name.key, name.reason), times)
+        return _by_folder(roster, times)
     if worksheet := _only(sheets):
         return _by_worksheet(worksheet, roster, names)
     if by_name:
@@ -98,6 +98,16 @@ def _by_canvas_number(roster: Collection[KnownStudent], times: dict[str, datetim
         return (ids[0] if len(ids) == 1 else name.key), name.reason
 
     return StudentFinder("ids are those of the roster, or Canvas's numbers", find, times)
+
+
+def _by_folder(roster: Collection[KnownStudent], times: dict[str, datetime]) -> StudentFinder:
+    ids, directory = {student.id for student in roster}, Directory(roster)
+
+    def find(name: ParsedName) -> IdOrReason:
+        known = directory.find(dict.fromkeys((*CANVAS_IDENTIFIERS, *MOODLE_IDENTIFIERS), name.key))
+        return (known[0] if len(known) == 1 and name.key not in ids else name.key), name.reason
+
+    return StudentFinder("ids are the folders' names, or those that the roster has for them", find, times)
 
 
 # app/controllers/group_categories_controller.rb, export_headers

@@ -228,6 +228,25 @@ def test_a_worksheet_with_any_known_identifier_finds_the_students(term, run, tmp
     assert [path.name for path in (term / "submitted").iterdir()] == ["4701"]
 
 
+@pytest.mark.parametrize("folder", ["4701", "s1@example.org", "S1@Example.org"])
+def test_a_folder_may_have_any_identifier_of_the_roster(term, folder, tmp_path, contents, capsys):
+    path = tmp_path / "folders" / folder / f"{CHAPTER}.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(contents["perfect"])
+    assert main(["collect", CHAPTER, str(path.parent.parent), "--course", str(term)]) == 0
+    assert [path.name for path in (term / "submitted").iterdir()] == ["4701"]
+
+
+def test_a_folder_with_the_id_of_one_and_another_number_of_two_is_the_first(course, run, tmp_path, contents, capsys):
+    run("roster", participants("ID number", lecturer=False))
+    run("roster", canvas_gradebook("SIS User ID").replace('"Body 2, Some",2,', '"Body 2, Some",4701,'))
+    path = tmp_path / "folders" / "4701" / f"{CHAPTER}.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(contents["perfect"])
+    assert main(["collect", CHAPTER, str(path.parent.parent), "--course", str(course)]) == 0
+    assert [path.name for path in (course / "submitted").iterdir()] == ["4701"]
+
+
 def test_exports_leave_withdrawn_students_out(term, run, tmp_path, capsys):
     run("roster", re.sub("^Some,Body [12],.*\n", "", BOTH, flags=re.M), "--remove")
     for to in ("csv", "moodle"):
