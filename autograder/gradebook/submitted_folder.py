@@ -52,12 +52,12 @@ def place(placements: Mapping[str, Placement], coursedir: CourseDirectory) -> No
     """Place notebooks, each with nbgrader's timestamp.txt. placements: student -> placement."""
     changed = {student: placement for student, placement in placements.items() if placement.effect != "unchanged"}
     _keep_replaced([_submitted(coursedir, student) for student in changed], Path(coursedir.root))
-    for student, placement in changed.items():
-        _put(placement, _submitted(coursedir, student))
     for student, placement in placements.items():
-        if placement.handed_in:
-            path = _submitted(coursedir, student).with_name(TIMESTAMP)
-            path.write_text(timestamp_text(placement.handed_in), encoding="utf-8")
+        submitted = _submitted(coursedir, student)
+        if student in changed:
+            _put(placement, submitted)
+        else:
+            _write_time(placement, submitted)
 
 
 def place_unusable(
@@ -116,7 +116,7 @@ def _keep_replaced(submitted: Iterable[Path], course: Path) -> None:
 
 
 def _put(placement: Placement, submitted: Path) -> None:
-    """Replace everything that a student handed in by a notebook, which is complete even after a killed run."""
+    """Replace everything that a student handed in by a notebook, which has its time, and is complete after any kill."""
     submitted.parent.mkdir(parents=True, exist_ok=True)
     with replacing(submitted) as part:
         shutil.copyfile(placement.path, part)
@@ -127,3 +127,11 @@ def _put(placement: Placement, submitted: Path) -> None:
                 shutil.rmtree(path)
             elif path.name not in (submitted.name, part.name):
                 path.unlink()
+        _write_time(placement, submitted)
+
+
+def _write_time(placement: Placement, submitted: Path) -> None:
+    """Write when a notebook was handed in beside it, if that is known."""
+    if placement.handed_in:
+        with replacing(submitted.with_name(TIMESTAMP)) as part:
+            part.write_text(timestamp_text(placement.handed_in), encoding="utf-8")

@@ -1,5 +1,6 @@
 """Moodle's and Canvas's downloads become submissions: of the right student, and with no file unaccounted for."""
 
+import errno
 import json
 import os
 import re
@@ -456,6 +457,40 @@ def test_an_interrupted_copy_is_not_taken_for_a_later_submission(course, zipped,
     collect(course, later, capsys)
     assert submitted(course) == {"ada": b"second"}
     assert {path.name for path in (course / "submitted").rglob("*.*")} == {f"{CHAPTER}.ipynb", "timestamp.txt"}
+
+
+def test_a_command_that_ends_before_the_times_loses_none(course, zipped, worksheet, contents, monkeypatch, capsys):
+    """In the next run the notebook is unchanged and came with a request, which alone must not make it late."""
+    ada = "Ada Lovelace_11_assignsubmission_file"
+    download = zipped({f"{ada}/x.ipynb": contents["perfect"], f"{ada}/regrade.txt": b"softmax: why?"})
+    arguments = ["collect", CHAPTER, str(download), "--table", str(worksheet), "--course", str(course)]
+
+    def killed(handed_in):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("autograder.gradebook.submitted_folder.timestamp_text", killed)
+        assert main(arguments) == 2
+    assert main(arguments) == 0
+    assert stamps(course) == {"ada@example.org": "2026-02-03 10:00:00 UTC\n"}
+
+
+def test_a_time_that_cannot_be_written_leaves_the_earlier_one(course, zipped, worksheet, contents, monkeypatch, capsys):
+    download = zipped({MOODLE.format("Ada Lovelace", 11): contents["perfect"]})
+    collect(course, download, capsys, "--table", worksheet)
+    before = stamps(course)
+    worksheet.write_text(WORKSHEET.replace("10:00 AM", "11:00 AM"))
+    write_text = Path.write_text
+
+    def full(path, text, **options):
+        if "timestamp" in path.name:
+            write_text(path, "")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return write_text(path, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    assert collect(course, download, capsys, "--table", worksheet)[0] == 2
+    assert stamps(course) == before != {}
 
 
 def test_a_folder(course, tmp_path, capsys):
