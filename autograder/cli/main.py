@@ -90,7 +90,9 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         if error.errno not in REFUSED:
             raise
-        where = f"{error.filename}: " if error.filename else ""
+        # shutil names the file that it copies, and then the one that it could not write.
+        name = error.filename2 or error.filename
+        where = f"{name}: " if name else ""
         return _fail(f"{where}{error.strerror}: resolve this, and the same command continues from what is finished")
 
 

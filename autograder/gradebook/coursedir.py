@@ -22,12 +22,18 @@ def quiet_log() -> Iterator[tuple[logging.Logger, list[str]]]:
     errors: list[str] = []
     log = logging.getLogger("autograder.nbgrader")
     log.propagate, log.handlers = False, [_Collector(errors)]
-    # nbgrader logs here what goes wrong with the gradebook, with a traceback, and raises it as well.
+    with no_tracebacks():
+        yield log, errors
+
+
+@contextmanager
+def no_tracebacks() -> Iterator[None]:
+    """Keep nbgrader from logging, with a traceback, what goes wrong with the gradebook. It raises that as well."""
     gradebooks = logging.getLogger("tornado.application")
     level = gradebooks.level
     gradebooks.setLevel(logging.CRITICAL)
     try:
-        yield log, errors
+        yield
     finally:
         gradebooks.setLevel(level)
 

@@ -13,6 +13,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session, scoped_session
 
 from autograder.course.lock import Busy
+from autograder.gradebook.coursedir import no_tracebacks
 
 PATIENCE = 30  # seconds to wait for another program that is writing to a SQLite file
 
@@ -72,7 +73,7 @@ def one_transaction(url: str, course: str) -> Iterator[Gradebook]:
 @contextmanager
 def usable_gradebook() -> Iterator[None]:
     """Share one engine inside the context, and raise Busy if the gradebook cannot be used."""
-    with shared_engine() as errors:
+    with no_tracebacks(), shared_engine() as errors:
         try:
             yield
         except Exception as error:

@@ -83,7 +83,8 @@ def test_a_user_error_is_one_line_and_exit_code_2(arguments, words, tmp_path, ca
 @pytest.mark.parametrize(("error", "words"), [
     (PermissionError(errno.EACCES, "Permission denied", "/course/.lock"), "/course/.lock: Permission denied: "),
     (OSError(errno.ENOSPC, "No space left on device"), "No space left on device: "),
-], ids=["permission", "full"])  # fmt: skip
+    (OSError(errno.ENOSPC, "No space left on device", "/tmp/a", None, "/course/b"), "/course/b: No space left on "),
+], ids=["permission", "full", "copying"])  # fmt: skip
 def test_what_the_system_refuses_is_one_line(error, words, tmp_path, monkeypatch, capsys):
     """As in a course folder of another account, or on a full disk."""
 

@@ -255,6 +255,18 @@ def test_each_command_explains_a_locked_gradebook(course, contents, held, comman
     assert "another program has held the gradebook" in message and message.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", ["due", "roster"])
+def test_a_gradebook_that_cannot_be_written_gets_one_line(course, held, command, monkeypatch, tmp_path, capsys, caplog):
+    """nbgrader logs such an error with a traceback, and raises it as well."""
+    monkeypatch.setattr(engine, "PATIENCE", 0.2)
+    (tmp_path / "students.csv").write_text("First name,Last name,ID number\nAda,Lovelace,4711\n")
+    more = {"due": [CHAPTER, "--at", "2026-12-04"], "roster": [str(tmp_path / "students.csv")]}[command]
+    held("BEGIN IMMEDIATE")
+    assert main([command, *more, "--course", str(course)]) == 2
+    message = capsys.readouterr().err
+    assert "another program has held the gradebook" in message and message.count("\n") == 1 and not caplog.records
+
+
 def test_a_release_that_cannot_write_publishes_nothing(course, held, monkeypatch, capsys):
     monkeypatch.setattr(engine, "PATIENCE", 0.2)
     notebook = course / "release" / CHAPTER / f"{CHAPTER}.ipynb"
