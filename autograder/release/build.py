@@ -89,6 +89,8 @@ def _publish(course: Path, chapter: Chapter, targets: Targets, repo: Path) -> bo
                 _move(staging / path, course / path, staging / "old")
         with open_gradebook(coursedir) as gradebook:
             store_maximum(gradebook, course, chapter.name)
+        for left_behind in {*course.glob(".release-*")} - {staging}:  # by killed runs, with solutions
+            shutil.rmtree(left_behind)
         return changed
 
 

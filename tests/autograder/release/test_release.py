@@ -181,6 +181,14 @@ def test_a_release_leaves_no_temporary_files(built):
     assert {path.name for path in built[1].iterdir()} == COURSE_FILES
 
 
+def test_the_next_release_removes_what_a_killed_one_has_left(copy):
+    repo, course = copy
+    (course / ".release-killed" / "source").mkdir(parents=True)
+    change(repo, "Keys are found", "Keys are sought")
+    publish(course, [CHAPTER], repo)
+    assert {path.name for path in course.iterdir()} == COURSE_FILES
+
+
 def test_an_unchanged_chapter_is_not_released_again(copy):
     repo, course = copy
     path = course / "release" / CHAPTER / f"{CHAPTER}.ipynb"
