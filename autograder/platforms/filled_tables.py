@@ -77,16 +77,17 @@ def fill_moodle(sheet: Sheet, grades: Grades, roster: Collection[KnownStudent], 
     Raises UnusableTable, also for another maximum without `scale`.
     """
     (column,) = grades.columns
+    listed = participants(sheet)
     headers = ["Identifier", "Full name", "Grade", "Last modified (grade)"]
-    for header in (headers[0], *headers[2:]):
+    for header in headers[2:]:
         sheet.column(header)
     headers = [header for header in headers if sheet.has(header)]
     people, directory = {person.id: person for person in grades.people}, Directory(roster)
     rows: list[Row] = [[*headers]]
-    maximum = next((sheet.cell(row, "Maximum grade") for row in participants(sheet).values()), "")
+    maximum = next((sheet.cell(row, "Maximum grade") for row in listed.values()), "")
     factor = _factor("Moodle", maximum, column, scale)
     filled: set[str] = set()
-    for number, row in participants(sheet).items():
+    for number, row in listed.items():
         student, _ = student_of(sheet, row, number, directory)
         person = people.get(student) or people.get(f"participant-{number}")
         score = _scaled(person.finals[0], factor) if person else None

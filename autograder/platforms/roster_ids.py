@@ -101,9 +101,11 @@ def assign_ids(roster: Roster, known: Collection[KnownStudent], column: str) -> 
         if reason := _problem(student, matching, by_id, column) or _twice(student, students):
             skipped.append((student if len(matching) < 2 and student else _name(person), reason))
         else:
-            # The table with the ids knows best which part of a name is the last name.
-            same_name = column not in roster.columns and _words(by_id[student].name) == _words(_name(person))
-            names = ("", "") if same_name else (person.first_name, person.last_name)
+            names = person.first_name, person.last_name
+            # Only the table with the ids, and with both parts of a name, may move a word from one part to the other.
+            may_move = column in roster.columns and all(names)
+            if matching and not may_move and _words(by_id[student].name) == _words(_name(person)):
+                names = "", ""
             students[student] = Enrolled(student, *names, person.identifiers)
     return Assigned(tuple(students.values()), tuple(skipped), tuple(s for s in known if s.id not in listed))
 

@@ -182,6 +182,17 @@ def test_the_other_platform_does_not_rearrange_a_name(run, tmp_path, first, last
         assert (student.first_name, student.last_name or "") == (first, last)
 
 
+def test_a_table_of_full_names_does_not_repeat_last_names(run, tmp_path):
+    """Moodle's grading worksheet has the identifiers of a roster, but no column of last names."""
+    run("roster", BOTH)
+    rows = [f"Participant {n},Some Body {n},{value(n)['ID number']}" for n in STUDENTS]
+    assert "0 new, 0 changed" in run("roster", "\n".join(["Identifier,Full name,ID number", *rows]))[1]
+    with Gradebook(open_coursedir(tmp_path / "course", "").db_url) as gradebook:
+        assert gradebook.find_student("4701").first_name == "Some"
+    corrected = BOTH.replace("Some,Body 1,", "Body,1 Some,")
+    assert "1 changed" in run("roster", corrected)[1]
+
+
 def test_an_address_may_be_the_login_on_canvas(run, tmp_path):
     run("roster", participants("Email address", lecturer=False))
     text = re.sub("user(\\d+)", "S\\1@example.org", canvas_gradebook("SIS Login ID"))

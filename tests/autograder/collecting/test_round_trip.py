@@ -262,6 +262,12 @@ def test_options_that_fit_no_table_are_refused_with_a_reason(run, more):
     assert code == 2 and "Moodle's worksheet has one grade" in printed
 
 
+def test_a_table_that_is_no_worksheet_gets_advice(moodle_class, run, tmp_path):
+    (tmp_path / "worksheet.csv").write_text("Kennung,Bewertung\nTeilnehmer/in 11,\n")
+    code, printed = run("export", CHAPTER, "--to", "moodle", "--into", "worksheet.csv")
+    assert code == 2 and "Set Moodle's language to English" in printed
+
+
 def test_a_student_collected_by_number_is_found_in_a_worksheet_with_names(course, run, zipped, contents, tmp_path):
     zipped({f"Ada Lovelace_{n}_assignsubmission_file/01_attention.ipynb": contents["perfect"] for n in (11, 13)})
     assert run("collect", CHAPTER, "download.zip")[0] == 0
