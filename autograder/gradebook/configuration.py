@@ -6,6 +6,7 @@ from pathlib import Path
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
+from autograder.course.atomic_write import write_atomically
 from autograder.layout import REPO
 
 
@@ -32,7 +33,7 @@ def set_up_course(course: Path, repo: Path = REPO) -> None:
             course.chmod(0o700)
     path = course / "nbgrader_config.py"
     if not path.exists():
-        path.write_text(_COURSE_CONFIG.format(repo=str(repo.absolute())), encoding="utf-8")
+        write_atomically(path, _COURSE_CONFIG.format(repo=str(repo.absolute())))
 
 
 _COURSE_CONFIG = """\
