@@ -235,13 +235,16 @@ def known_student(coursedir: CourseDirectory, student: str) -> str:
 
 
 def ids_hint(coursedir: CourseDirectory, name: str) -> str:
-    """Return the ids of the students with a name, an address or another identifier, as the end of a sentence."""
+    """Return the ids of the students with a name, an address or another identifier, as the end of a sentence.
+
+    It is empty if there is no such student, or if the name is an id.
+    """
     ids = [
         student.id
         for student in known_students(coursedir)
         if name.casefold() in map(str.casefold, (student.name, student.email, *student.identifiers.values()))
     ]
-    return f"; the id of {name} is {' or '.join(ids)}" if ids else ""
+    return f"; the id of {name} is {' or '.join(ids)}" if ids and name not in ids else ""
 
 
 def open_gradebook(coursedir: CourseDirectory) -> Gradebook:

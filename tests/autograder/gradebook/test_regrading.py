@@ -6,6 +6,7 @@ import pytest
 
 from autograder.cli.main import main
 from autograder.course.regrade_requests import FILE, MAX_BYTES, Request, is_request_file, load_requests, parse, with_new
+from autograder.course.roster_file import RosterFile, save_roster
 from autograder.errors import UserError
 from autograder.gradebook.regrading import answered
 from tests.autograder.gradebook.graded_course import exported, graded, open_gradebook, page
@@ -153,6 +154,16 @@ def test_bad_answers_change_nothing(course, download, run, contents):
         code, out = run("answer", ADA, CHAPTER, "softmax", "x", "--points", points)
         assert code == 2 and "softmax has 4 points, so its score cannot be" in out
     assert load_requests(course, CHAPTER) == {ADA: [Request("softmax", "why")]}
+
+
+def test_an_answer_to_a_name_gets_the_id_and_one_to_an_id_does_not(course, download, run, contents):
+    save_roster(course, RosterFile(identifiers={"4711": {"ID number": "4711"}}))
+    with open_gradebook(course) as gradebook:
+        gradebook.add_student("4711", first_name="Anna", last_name="Müller")
+    download({f"{CHAPTER}.ipynb": contents["mistake-1"], FILE: b"softmax: why"})
+    for name, hint in (("Anna Müller", "; the id of Anna Müller is 4711"), ("4711", "")):
+        code, out = run("answer", name, CHAPTER, "softmax", "x")
+        assert code == 2 and out.endswith(f"{name!r} has no request in {CHAPTER}{hint}\n")
 
 
 def test_a_request_alone_keeps_the_notebook_and_a_later_one_loses_nothing(course, download, run, contents):
