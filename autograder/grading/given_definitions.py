@@ -5,12 +5,12 @@ in grading.
 """
 
 import ast
-import symtable
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from autograder.authoring.syntax_tree import parsed
 from autograder.grading.magics import without_magics
+from autograder.grading.namespace import names_in
 
 # Name -> the statements that define it, each with the names that it reads.
 _Definitions = dict[str, list[tuple[str, frozenset[str]]]]
@@ -25,26 +25,12 @@ def needed(given: Sequence[str], written: Iterable[str]) -> str:
     """
     known = _definitions(tuple(given))
     names: set[str] = set()
-    waiting = known.keys() & frozenset().union(*map(_read, written))
+    waiting = known.keys() & frozenset().union(*(names_in(source).read for source in written))
     while waiting:
         names |= waiting
         read = frozenset().union(*(read for name in waiting for _, read in known[name]))
         waiting = known.keys() & read - names
     return "\n".join(dict.fromkeys(source for name in known if name in names for source, _ in known[name]))
-
-
-def _read(source: str) -> frozenset[str]:
-    """Return the names that code reads from the notebook's namespace; none if it cannot run."""
-    try:
-        scopes = [symtable.symtable(source, "<cell>", "exec")]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
-    names: set[str] = set()
-    while scopes:
-        scope = scopes.pop()
-        scopes += scope.get_children()
-        names |= {symbol.get_name() for symbol in scope.get_symbols() if symbol.is_referenced() and symbol.is_global()}
-    return frozenset(names)
 
 
 @lru_cache(maxsize=16)  # all submissions of a chapter have the same given cells
@@ -55,7 +41,7 @@ def _definitions(given: tuple[str, ...]) -> _Definitions:
         for statement in _statements(cell):
             source = ast.unparse(statement)
             for name in _defined(statement):
-                definitions.setdefault(name, []).append((source, _read(source)))
+                definitions.setdefault(name, []).append((source, names_in(source).read))
     return definitions
 
 

@@ -17,6 +17,7 @@ from autograder.grading.follow_through import follow_through
 from autograder.grading.given_definitions import needed
 from autograder.grading.magics import without_magics
 from autograder.grading.misspelled import defined_names
+from autograder.grading.namespace import experiments
 from autograder.grading.questions import Judgement, calls_of, exercises_by_name, judge_exercise, questions_of
 from autograder.grading.redaction import possible_grader_messages, redacted
 from autograder.grading.report import Report
@@ -72,9 +73,8 @@ def grade_submission(
     if submission.trouble:
         results, troubles, log = _unread_results(questions)
     else:
-        judgements, troubles, log = _first_run(cells, questions, assignment, sandboxed)
+        judgements, troubles, log, remaining = _first_run(cells, questions, assignment, sandboxed)
         written = _written_exercises(submission, assignment.released)
-        remaining = _cells_not_stopped(cells, troubles)
         with References(limits, assignment.environment["sandbox"]) as references:
             answering = partial(sandboxed, references=references)
             results, second_log = follow_through(
@@ -156,6 +156,8 @@ def _cells_to_run(submission: reading.Submission, released: Handout) -> tuple[li
     definitions = needed([released.source(i) for i in released.given], [cell.source for cell in cells])
     starts = {cell.id for _, cell in setup}
     cells = [replace(cell, source=f"{cell.source}\n{definitions}") if cell.id in starts else cell for cell in cells]
+    apart = experiments(cells, released.functions)
+    cells = [replace(cell, experiment=cell.id in apart) for cell in cells]
     notes = [f"Notebook commands are not Python and were skipped: {listed(map(quoted, skipped))}."] if skipped else []
     return cells, notes
 
@@ -177,17 +179,20 @@ def _unread_results(questions: Mapping[str, Key]) -> tuple[dict[str, Result], Tr
 
 def _first_run(
     cells: Sequence[Cell], questions: Mapping[str, Key], assignment: Assignment, sandboxed: Callable[..., Run]
-) -> tuple[dict[str, Judgement], Troubles, list[str]]:
-    """Judge each exercise with the student's own functions. Return judgements by name, troubles of cells, and notes.
+) -> tuple[dict[str, Judgement], Troubles, list[str], list[Cell]]:
+    """Judge each exercise with the student's own functions.
+
+    Return judgements by name, troubles of cells, notes, and the cells that another run has to execute.
 
     Exercises in PyTorch have a run of their own, because PyTorch must not be importable in the others.
     """
     judgements: dict[str, Judgement] = {}
     troubles: Troubles = {}
     notes: list[str] = []
+    remaining = list(cells)
     for distributions, keys in _by_distributions(questions, assignment).items():
         calls = calls_of(assignment.released.chapter, keys)
-        group = sandboxed(_cells_not_stopped(cells, troubles), calls, distributions=distributions)
+        group = sandboxed(remaining, calls, distributions=distributions)
         outcomes = iter(group.outcomes)
         for name, key in keys.items():
             judgements[name] = judge_exercise(key, [next(outcomes) for _ in key.cases])
@@ -195,7 +200,13 @@ def _first_run(
         others = questions.keys() - keys.keys() if troubles else ()
         troubles |= {cell: trouble for cell, trouble in group.cells.items() if cell not in others}
         notes += [note for note in group.notes if note not in notes]
-    return {name: judgements[name] for name in questions}, troubles, notes
+        # The others would be stopped again, or take as long again for nothing.
+        remaining = [
+            cell
+            for cell in remaining
+            if not isinstance(troubles.get(cell.id), str) and cell.id not in group.long_experiments
+        ]
+    return {name: judgements[name] for name in questions}, troubles, notes, remaining
 
 
 def _by_distributions(questions: Mapping[str, Key], assignment: Assignment) -> dict[tuple[str, ...], dict[str, Key]]:
@@ -204,11 +215,6 @@ def _by_distributions(questions: Mapping[str, Key], assignment: Assignment) -> d
     for name, key in questions.items():
         groups.setdefault(assignment.distributions(name), {})[name] = key
     return groups
-
-
-def _cells_not_stopped(cells: Iterable[Cell], troubles: Troubles) -> list[Cell]:
-    """Return the cells that were not stopped. The others would be stopped again, and cost their time again."""
-    return [cell for cell in cells if not isinstance(troubles.get(cell.id), str)]
 
 
 def _import_note(cells: Iterable[Cell], assignment: Assignment) -> Iterator[str]:

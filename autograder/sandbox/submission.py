@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,18 +30,21 @@ Stage = tuple[str, str]
 _NO_STAGE: Stage = ("", "")
 # How often a submission is run if the warm process dies meanwhile, as where memory is short.
 _TRIES = 3
+_LONG = 0.5  # seconds of processor time after which an experiment takes long
 
 
 @dataclass(frozen=True)
 class Cell:
     """A cell of plain Python, without notebook commands; its id is unique in the submission.
 
-    own: whether the student added it. It may be an experiment that takes long, and that no exercise needs.
+    own: whether the student added it. experiment: whether no other cell depends on it. Then only the first process
+    executes it if it takes long.
     """
 
     id: str
     source: str
     own: bool = False
+    experiment: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,12 +69,14 @@ class Run:
     outcomes: one for each call, in the order of the calls.
     notes: events for the instructor, such as the start of a new process.
     questions: function -> how many calls of answered functions it made.
+    long_experiments: ids of cells that another run need not execute.
     """
 
     cells: dict[str, None | Raised | str]
     outcomes: list[Outcome]
     notes: list[str] = field(default_factory=list)
     questions: Mapping[str, int] = field(default_factory=dict)
+    long_experiments: Collection[str] = ()
 
 
 def run(
@@ -127,7 +132,9 @@ def run(
             with Process(bundle, limits, kind, distributions, *remaining, imports) as process:
                 submission.advance(process)
         questions = {name: answerer.count for name, answerer in answerers.items() if answerer}
-        return Run(submission.cells, submission.outcomes, submission.notes, questions)
+        return Run(
+            submission.cells, submission.outcomes, submission.notes, questions, frozenset(submission.long_experiments)
+        )
 
     with References(limits, kind) if references is None else nullcontext(references) as references:
         for _ in range(_TRIES):
@@ -153,6 +160,7 @@ class _Submission:
         self.cells: dict[str, None | Raised | str] = {}
         self.outcomes: list[Outcome] = []
         self.notes: list[str] = []
+        self.long_experiments: set[str] = set()
         self._all_cells, self._calls, self._answerers = cells, calls, answerers
         self._sources = {cell.id: cell.source for cell in cells}
         self._stopped: dict[Stage, str] = {}  # why each stage that is not tried again was stopped
@@ -168,7 +176,7 @@ class _Submission:
         groups: dict[str, str] = {}
         try:
             for cell in self._all_cells:
-                if ("cell", cell.id) not in self._stopped:
+                if ("cell", cell.id) not in self._stopped and cell.id not in self.long_experiments:
                     self._execute(process, cell)
             while len(self.outcomes) < len(self._calls):
                 call = self._calls[len(self.outcomes)]
@@ -194,8 +202,11 @@ class _Submission:
         question = {"do": "cell", "cell": cell.id, "source": cell.source}
         before = process.processor_seconds
         outcome = self._ask(process, question, [], {}, self._seconds_for(cell))
+        seconds = process.processor_seconds - before
         if cell.own:
-            self._own_cells_seconds -= process.processor_seconds - before
+            self._own_cells_seconds -= seconds
+        if cell.experiment and seconds > _LONG:
+            self.long_experiments.add(cell.id)
         # A new process runs the cell again, but its first result counts.
         self.cells.setdefault(cell.id, outcome.stopped or outcome.raised)
 

@@ -137,7 +137,7 @@ def test_only_exercises_in_pytorch_can_import_it(monkeypatch):
         return Run(troubles, [Outcome(call.function) for call in calls])
 
     cells = [Cell(name, "") for name in ("setup", "encode", "Module", "own")]
-    results, troubles, notes = grade._first_run(cells, QUESTIONS, Assignment(), sandboxed)
+    results, troubles, notes, _ = grade._first_run(cells, QUESTIONS, Assignment(), sandboxed)
     assert [(functions, "torch" in also) for _, functions, also in runs] == [
         (["encode", "decode"], False),
         (["Module"], True),

@@ -68,9 +68,12 @@ def folders(assignment, tmp_path_factory):
 
 @pytest.fixture
 def graded(assignment, folders, perfect, monkeypatch):
-    """graded(exercise=source, ...) -> the report of a solved notebook with these cells, and a list of its runs."""
+    """graded(exercise=source, ...) -> the report of a solved notebook with these cells, and a list of its runs.
 
-    def graded(limits=PATIENT, alone=True, **sources):
+    own: sources of cells that the student has added at the end.
+    """
+
+    def graded(limits=PATIENT, alone=True, own=(), **sources):
         runs = []
 
         def spied(cells, calls, **options):
@@ -82,6 +85,17 @@ def graded(assignment, folders, perfect, monkeypatch):
         notebook = copy.deepcopy(perfect)
         for cell in notebook["cells"]:
             cell["source"] = sources.get(cell["id"], cell["source"])
+        notebook["cells"] += [
+            {
+                "cell_type": "code",
+                "id": f"own-{n}",
+                "metadata": {},
+                "execution_count": None,
+                "outputs": [],
+                "source": source,
+            }
+            for n, source in enumerate(own)
+        ]
         file = File(json.dumps(notebook).encode())
         seeds = seeds_of(file, assignment.released, SEED)
         return grade.grade_submission(file, seeds, assignment, *folders, limits, alone=alone), runs
@@ -108,6 +122,23 @@ def test_a_wrong_function_costs_only_its_own_points(graded):
     answered = {result.function: result.answered for result in report.results if result.answered}
     assert answered == dict.fromkeys(["attention_weights", "attention", "self_attention"], ("softmax",))
     assert report.notes == report.log == ()
+
+
+LONG = (
+    "import time as {t}\n{end} = {t}.process_time() + 1\nwhile {t}.process_time() < {end}:\n    softmax(np.ones((2, 3)))\n"
+)
+
+
+def test_a_long_experiment_is_not_executed_again(graded):
+    """Six processes of chapter 9 would execute it six times, and then the exercises might have no time left."""
+    experiment = LONG.format(t="time", end="end")
+    helper = "def helper(x):\n    return np.exp(x)\n" + LONG.format(t="clock", end="finish")
+    with_helper = "def softmax(scores):\n    exps = helper(scores)\n    return exps / exps.sum(axis=-2, keepdims=True)"
+    report, runs = graded(softmax=with_helper, own=[helper, experiment])
+    assert report.earned == 25 - 4
+    first, second = ([cell for cell in cells if "own" in cell] for _, _, cells, _ in runs)
+    assert first == ["1 of your own", "2 of your own"]
+    assert second == ["1 of your own"]
 
 
 def test_a_function_in_the_cell_of_another_exercise_is_run_again_too(graded, assignment, perfect):

@@ -346,6 +346,20 @@ def test_long_experiments_leave_time_for_the_exercises(bundle):
     assert ran.cells["6 of your own"] == "used more than 0.4 seconds of processor time"
 
 
+def test_a_long_experiment_is_executed_in_the_first_process_only(bundle):
+    long = "import time\nend = time.process_time() + 1\nwhile time.process_time() < end:\n    pass\nlong = True"
+    cells = [
+        Cell("1 of your own", long, own=True, experiment=True),
+        Cell("2 of your own", "short = True", own=True, experiment=True),
+        Cell("f", "def f():\n    return [name for name in ('long', 'short') if name in globals()]"),
+    ]
+    calls = [Call("f", {}, group="a"), Call("f", {}, group="b")]
+    ran = run(cells, calls, bundle=bundle, limits=PATIENT)
+    assert [outcome.value for outcome in ran.outcomes] == [["long", "short"], ["short"]]
+    assert ran.long_experiments == {"1 of your own"}
+    assert ran.cells == dict.fromkeys(["1 of your own", "2 of your own", "f"])
+
+
 def test_the_whole_submission_has_a_limit_of_processor_time(submit):
     source = """
 import time
