@@ -77,7 +77,7 @@ def renormalised(scores, mask):
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-@wrong("masked_softmax", "https://github.com/tracel-ai/burn/pull/4697")
+@wrong("masked_softmax", "https://github.com/tracel-ai/burn/pull/4697", names="a_little_more_1e-6")
 def maximum_clamped(scores, mask):
     """Rows without a visible entry divide 0 by a small number; the maximum has a floor of -1e4."""
     hidden = np.where(mask, scores, -np.inf)
