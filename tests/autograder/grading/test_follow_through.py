@@ -124,9 +124,12 @@ def test_a_wrong_function_costs_only_its_own_points(graded):
     assert report.notes == report.log == ()
 
 
-LONG = (
-    "import time as {t}\n{end} = {t}.process_time() + 1\nwhile {t}.process_time() < {end}:\n    softmax(np.ones((2, 3)))\n"
-)
+LONG = """\
+import time as {t}
+{end} = {t}.process_time() + 1
+while {t}.process_time() < {end}:
+    softmax(np.ones((2, 3)))
+"""
 
 
 def test_a_long_experiment_is_not_executed_again(graded):
