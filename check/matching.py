@@ -92,12 +92,14 @@ def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults,
 def _may_explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> bool:
     """Return whether some mistake has nearly the values of a quarter of the cases that mistakes must explain.
 
-    Otherwise no MAX_MISTAKES of them explain half of these cases. Of a wrong answer that makes no known mistake, this
-    is found out without running any mistake on the largest cases.
+    Otherwise no MAX_MISTAKES of them explain half of these cases. Where no case has values, exceptions tell so little
+    that one mistake must explain all. Of a wrong answer that makes no known mistake, this is found out without running
+    any mistake on the largest cases, and of code that always raises, on the smallest alone.
     """
     near = replace(key, tolerance=max(key.tolerance, NEAR))
     indices = sorted(_with_values(case_faults), key=lambda i: key.cases[i].size)
-    least = -(-len(indices) // (2 * MAX_MISTAKES))
+    have_values = any(case_faults[i][0].kind not in VALUELESS_KINDS for i in indices)
+    least = -(-len(indices) // (2 * MAX_MISTAKES)) if have_values else len(indices)
 
     def has_nearly_least(slug: str) -> bool:
         n_equal = 0

@@ -103,6 +103,15 @@ def test_a_known_mistake_is_named_before_later_ones_are_run(monkeypatch):
     assert list(questions.cases[0].mistakes) == list(SOFTMAX.mistakes) and last in questions.cases[0].mistakes
 
 
+def test_code_that_always_raises_is_compared_with_mistakes_on_the_smallest_case_alone(monkeypatch):
+    questions = make_lazy_key(SOFTMAX, 3)
+    outcomes = [Outcome(raised=Raised("NameError", "name 'np' is not defined"))] * len(questions.cases)
+    ran = []
+    monkeypatch.setattr(known_mistakes, "stored_outcome", spied(known_mistakes.stored_outcome, ran))
+    assert judge_exercise(questions, outcomes).mistakes == ()
+    assert len(ran) == len(SOFTMAX.mistakes)
+
+
 def spied(function, names):
     """Return the function, changed so that it stores the name of the function that it runs."""
 
