@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from autograder.authoring.hand_in import hand_in_of
-from autograder.course.handout import Handout
 from autograder.grading import reading
 from autograder.grading.assignment import Assignment, digest
 from autograder.grading.cell_imports import imported_modules
+from autograder.grading.cells_to_run import cells_to_run, written_exercises
 from autograder.grading.dependencies import Dependencies, exercises_called, exercises_to_answer
 from autograder.grading.follow_through import follow_through
-from autograder.grading.given_definitions import needed
-from autograder.grading.magics import without_magics
 from autograder.grading.misspelled import defined_names
-from autograder.grading.namespace import experiments
 from autograder.grading.questions import Judgement, calls_of, exercises_by_name, judge_exercise, questions_of
 from autograder.grading.redaction import possible_grader_messages, redacted
 from autograder.grading.report import Report
@@ -63,7 +60,7 @@ def grade_submission(
     """
     started = time.perf_counter()
     submission = reading.read_submission(file, assignment.released)
-    cells, notes = _cells_to_run(submission, assignment.released)
+    cells, notes = cells_to_run(submission, assignment.released)
     limits = limits or Limits()
     released, hand_in = assignment.released, hand_in_of(assignment.released.chapter)
     questions, exercises = questions_of(released.chapter, seeds), exercises_by_name(released.chapter)
@@ -74,7 +71,7 @@ def grade_submission(
         results, troubles, log = _unread_results(questions)
     else:
         judgements, troubles, log, remaining = _first_run(cells, questions, assignment, sandboxed)
-        written = _written_exercises(submission, assignment.released)
+        written = written_exercises(submission, assignment.released)
         with References(limits, assignment.environment["sandbox"]) as references:
             answering = partial(sandboxed, references=references)
             results, second_log = follow_through(
@@ -128,47 +125,6 @@ def _sandboxed(
         return result
     messages, names = possible_grader_messages(cells), defined_names(cells)
     return replace(result, outcomes=[redacted(outcome, messages, names) for outcome in result.outcomes])
-
-
-def _cells_to_run(submission: reading.Submission, released: Handout) -> tuple[list[Cell], list[str]]:
-    """Return the cells to run, in order, and notes.
-
-    They are the setup as released, with what the other cells need of those that are not run; the cells that students
-    may edit; and their own cells.
-    """
-    answers = [
-        (i, Cell(released.grade_id(i), submission.answers[released.grade_id(i)]))
-        for i in released.editable
-        if released.kind(i) == "code" and released.grade_id(i) in submission.answers
-    ]
-    own = [
-        (cell.after + 0.5, Cell(f"{n} of your own", cell.source, own=True))
-        for n, cell in enumerate(submission.own, start=1)
-        if cell.kind == "code"
-    ]
-    setup = [(i, Cell(released.grade_id(i), released.source(i))) for i in released.setup]
-    cells: list[Cell] = []
-    skipped: list[str] = []
-    for _, cell in sorted([*setup, *answers, *own], key=lambda item: item[0]):
-        source, commands = without_magics(cell.source)
-        cells.append(replace(cell, source=source))
-        skipped += commands
-    definitions = needed([released.source(i) for i in released.given], [cell.source for cell in cells])
-    starts = {cell.id for _, cell in setup}
-    cells = [replace(cell, source=f"{cell.source}\n{definitions}") if cell.id in starts else cell for cell in cells]
-    apart = experiments(cells, released.functions)
-    cells = [replace(cell, experiment=cell.id in apart) for cell in cells]
-    notes = [f"Notebook commands are not Python and were skipped: {listed(map(quoted, skipped))}."] if skipped else []
-    return cells, notes
-
-
-def _written_exercises(submission: reading.Submission, released: Handout) -> list[str]:
-    """Return the exercises whose cells differ from the released ones, or whose names another written cell defines."""
-    stubs = {released.grade_id(i): released.source(i) for i in released.editable}
-    changed = {name: source for name, source in submission.answers.items() if source != stubs[name]}
-    own = [cell.source for cell in submission.own if cell.kind == "code"]
-    defined = defined_names(Cell("", source) for source in (*changed.values(), *own))
-    return [name for name in released.functions if name in changed or name in defined]
 
 
 def _unread_results(questions: Mapping[str, Key]) -> tuple[dict[str, Result], Troubles, list[str]]:
