@@ -10,9 +10,10 @@ from typing import Any
 
 from autograder.layout import REPO
 from autograder.sandbox import bubblewrap, interpreter
+from autograder.sandbox.cells_and_calls import Call, Cell
 from autograder.sandbox.limits import Limits, SandboxUnavailable
 from autograder.sandbox.starting import ENVIRONMENT
-from autograder.sandbox.submission import Call, Cell, run
+from autograder.sandbox.submission import run
 from autograder.sandbox.warm import sandboxes
 from check import bundle_data
 from check.calling import Outcome

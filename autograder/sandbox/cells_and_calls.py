@@ -1,0 +1,54 @@
+"""What is run of a submission, cells and calls, and the result."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from autograder.sandbox.given import LikelyArguments
+from check.calling import Outcome, Raised
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of plain Python, without notebook commands; its id is unique in the submission.
+
+    own: whether the student added it. experiment: whether no other cell depends on it. Then only the first process
+    executes it if it takes long.
+    """
+
+    id: str
+    source: str
+    own: bool = False
+    experiment: bool = False
+
+
+@dataclass(frozen=True)
+class Call:
+    """A student's function, and the inputs (argument name -> value) of one case.
+
+    likely: of a function among the inputs.
+    group: calls of one function that differ in it run in different processes, so that none remembers another.
+    """
+
+    function: str
+    inputs: dict[str, Any]
+    likely: LikelyArguments | None = None
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The result of running a submission.
+
+    cells: id -> None if the cell ran, the exception it raised, or in plain words why it was stopped.
+    outcomes: one for each call, in the order of the calls.
+    notes: events for the instructor, such as the start of a new process.
+    questions: function -> how many calls of answered functions it made.
+    long_experiments: ids of cells that another run need not execute.
+    """
+
+    cells: dict[str, None | Raised | str]
+    outcomes: list[Outcome]
+    notes: list[str] = field(default_factory=list)
+    questions: Mapping[str, int] = field(default_factory=dict)
+    long_experiments: Collection[str] = ()
