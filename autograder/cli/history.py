@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     from tabulate import tabulate
 
-    from autograder.course.lock import course_lock
+    from autograder.course.lock import course_lock, is_read_only, require_course
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
     from autograder.gradebook.queries import known_student
@@ -30,9 +30,12 @@ def run(options: Namespace) -> int:
     from check.words import count
 
     chapter = known_chapter(options.chapter) if options.chapter else ""
+    require_course(options.course)
     coursedir = open_coursedir(options.course, chapter)
-    with course_lock(options.course), usable_gradebook(), logged_changes(coursedir, ""):
-        pass  # logs what another program has changed
+    read_only = is_read_only(options.course)
+    if not read_only:
+        with course_lock(options.course), usable_gradebook(), logged_changes(coursedir, ""):
+            pass  # logs what another program has changed
     changes = [
         change
         for change in read_changes(options.course)
@@ -44,6 +47,8 @@ def run(options: Namespace) -> int:
         heads = ["when", "who", "student", "chapter", "score", "what changed", "why"]
         print(tabulate(map(_line, changes), headers=heads, disable_numparse=True))
     print(f"{count(len(changes), 'change')}. {options.course / FILE} keeps all of them.")
+    if read_only:
+        print(f"{options.course} is read-only, so what another program changed after the last command is missing.")
     return 0
 
 

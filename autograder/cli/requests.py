@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,7 @@ def run(options: Namespace) -> int:
 def _print_requests(course: Path, chapter: str, *, answered_too: bool) -> int:
     """Print the requests in a chapter, and return how many are open."""
     from autograder.course.handout import load_handout
-    from autograder.course.lock import course_lock
+    from autograder.course.lock import course_lock, is_read_only
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
     from autograder.gradebook.queries import known_students, read_marks
@@ -55,7 +56,7 @@ def _print_requests(course: Path, chapter: str, *, answered_too: bool) -> int:
 
     cells = gradable(load_handout(course, chapter))
     coursedir = open_coursedir(course, chapter)
-    with course_lock(course), usable_gradebook():
+    with nullcontext() if is_read_only(course) else course_lock(course), usable_gradebook():
         requests = gather(course, chapter, cells)
         marks = read_marks(coursedir).marks.get(chapter, {})
         names = {student.id: student.name for student in known_students(coursedir)}

@@ -1,5 +1,6 @@
 """Let only one command at a time write to a course's gradebook."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,11 @@ def require_course(course: Path) -> None:
     """Raise UserError if there is no course folder, before a lock makes one or a gradebook fails."""
     if not course.is_dir():
         raise UserError(f"there is no course in {course}")
+
+
+def is_read_only(course: Path) -> bool:
+    """Return whether this process may not write into a course, such as an archive. Then it can hold no lock."""
+    return not os.access(course, os.W_OK)
 
 
 @contextmanager

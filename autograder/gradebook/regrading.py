@@ -11,6 +11,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.course.handout import Handout, exercise_of
+from autograder.course.lock import is_read_only
 from autograder.course.regrade_requests import FILE, Request, load_requests, parse, save_requests, with_new
 from autograder.course.student_ids import reason_to_reject_id
 from autograder.errors import UserError
@@ -30,7 +31,8 @@ def gradable(released: Handout) -> dict[str, str]:
 def gather(course: Path, chapter: str, names: Collection[str]) -> dict[str, list[Request]]:
     """Keep the requests that students have handed in since the last time; return student -> all requests.
 
-    The caller holds the course's lock. names: from `gradable`.
+    The caller holds the course's lock, unless the course is read-only, which then keeps nothing. names: from
+    `gradable`.
     """
     kept = load_requests(course, chapter)
     gathered = dict(kept)
@@ -38,7 +40,7 @@ def gather(course: Path, chapter: str, names: Collection[str]) -> dict[str, list
         path = notebook.with_name(FILE)
         if path.exists() and not reason_to_reject_id(student):
             gathered[student] = with_new(kept.get(student, []), parse(read_file(path).raw, names))
-    if gathered != kept:
+    if gathered != kept and not is_read_only(course):
         save_requests(course, chapter, gathered)
     return gathered
 
