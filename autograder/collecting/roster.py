@@ -1,5 +1,6 @@
 """Import the students of a learning platform into the gradebook."""
 
+import tempfile
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,23 +43,26 @@ def import_roster(table: Path, course: Path, *, ids: str = "", remove: bool = Fa
     Args:
         ids: the column whose values become the ids of new students; by default that of earlier rosters.
         remove: mark students whom the table does not list as withdrawn.
-        dry_run: write nothing, except an empty gradebook.
+        dry_run: write nothing.
 
     Raises UnusableTable, Busy, UserError.
     """
     roster = read_roster(read_sheet(table))
-    set_up_course(course)
-    coursedir = open_coursedir(course, "")
-    with course_lock(course):
-        earlier, known = load_roster(course), known_students(coursedir)
-        column = choose_id_column(roster, known, earlier.ids, ids)
-        assigned = assign_ids(roster, known, column)
-        changes = enrol(coursedir, assigned.students, dry_run=dry_run)
-        returned = tuple(student.id for student in assigned.students if student.id in earlier.withdrawn)
-        imported = Imported(roster.description, column, assigned, changes, returned)
-        if not dry_run:
-            leaving = [student.id for student in imported.not_listed] if remove else []
-            save_roster(course, _updated(earlier, imported, leaving))
+    with tempfile.TemporaryDirectory() as temporary:
+        if dry_run and not (course / "nbgrader_config.py").exists():
+            course = Path(temporary)  # opening a gradebook makes it
+        set_up_course(course)
+        coursedir = open_coursedir(course, "")
+        with course_lock(course):
+            earlier, known = load_roster(course), known_students(coursedir)
+            column = choose_id_column(roster, known, earlier.ids, ids)
+            assigned = assign_ids(roster, known, column)
+            changes = enrol(coursedir, assigned.students, dry_run=dry_run)
+            returned = tuple(student.id for student in assigned.students if student.id in earlier.withdrawn)
+            imported = Imported(roster.description, column, assigned, changes, returned)
+            if not dry_run:
+                leaving = [student.id for student in imported.not_listed] if remove else []
+                save_roster(course, _updated(earlier, imported, leaving))
     return imported
 
 

@@ -119,10 +119,23 @@ def test_an_address_that_moved_to_another_person_is_not_guessed(run, tmp_path):
     assert code == 1 and "skipped: Some Body 1: the gradebook has this person twice, as 4701 and 4702" in printed
 
 
-def test_dry_run_writes_nothing(run, tmp_path):
+@pytest.mark.parametrize("before", [None, [], ["notes.txt"]], ids=str)
+def test_dry_run_writes_nothing(run, tmp_path, before):
+    if before is not None:
+        (tmp_path / "course").mkdir()
+        for name in before:
+            (tmp_path / "course" / name).touch()
     code, printed = run("roster", BOTH, "--dry-run")
     assert code == 1 and "26 new" in printed and "Nothing was written." in printed
-    assert ids(tmp_path / "course") == set() and not (tmp_path / "course" / "roster.json").exists()
+    after = sorted(path.name for path in tmp_path.rglob("*"))
+    assert after == sorted(["table.csv", *([] if before is None else ["course", *before])])
+
+
+def test_dry_run_compares_with_the_course(run, tmp_path):
+    run("roster", participants("ID number", lecturer=False))
+    before = {path: path.read_bytes() for path in (tmp_path / "course").iterdir()}
+    assert "0 new, 26 changed, 0 unchanged" in run("roster", BOTH, "--dry-run")[1]
+    assert {path: path.read_bytes() for path in (tmp_path / "course").iterdir()} == before
 
 
 def test_students_who_left_are_listed_and_withdrawn_by_request(run, tmp_path):
