@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,29 +53,34 @@ def _print(collected: Collected, submitted: Path) -> None:
     from autograder.gradebook.hand_in_times import TIMESTAMP, UNKNOWN
     from check.words import count, shown
 
+    def named(students: Iterable[str]) -> str:
+        return ", ".join(shown(f"{student} {collected.names.get(student, '')}".strip()) for student in students)
+
     print(f"Read as {collected.layout}; {collected.ids}.")
     for what in ("new", "replaced", "unchanged"):
-        students = [shown(student) for student, effect in collected.placed.items() if effect == what]
-        print(f"{what}: {len(students)}{' (' if students else ''}{', '.join(students)}{')' if students else ''}")
+        students = [student for student, effect in collected.placed.items() if effect == what]
+        print(f"{what}: {len(students)}" + (f" ({named(students)})" if students else ""))
     for source in dict.fromkeys(collected.sources.values()):
-        students = [shown(student) for student, its_source in collected.sources.items() if its_source == source]
+        students = [student for student, its_source in collected.sources.items() if its_source == source]
         some = source == UNKNOWN and len(students) < len(collected.sources)
-        names = f" ({', '.join(students)})" if some else ""
+        names = f" ({named(students)})" if some else ""
         print(f"time of handing in: {source}: {count(len(students), 'submission')}{names}")
     if collected.earlier_time:
-        named = ", ".join(map(shown, collected.earlier_time))
-        print(f"without a time, so the time of the replaced file counts: {named}: give the times with --table FILE")
+        print(
+            f"without a time, so the time of the replaced file counts: {named(collected.earlier_time)}: give the times "
+            "with --table FILE"
+        )
     if collected.late:
-        print(f"marked as late by the platform: {', '.join(map(shown, collected.late))}")
+        print(f"marked as late by the platform: {named(collected.late)}")
     if collected.uncertain:
         print(
-            f"marked as late, and an extension: {', '.join(map(shown, collected.uncertain))}: their time is a second "
+            f"marked as late, and an extension: {named(collected.uncertain)}: their time is a second "
             "after the class's due date, so they count as in time: give the exact times with --table FILE, or write "
             f"them into {submitted.with_name(TIMESTAMP)}"
         )
     if collected.strangers:
         print(
-            f"not in the roster, or withdrawn: {', '.join(map(shown, collected.strangers))}: exports to the platform's "
+            f"not in the roster, or withdrawn: {named(collected.strangers)}: exports to the platform's "
             "table leave them out; `autograder roster` imports a newer table"
         )
     for file, reason in collected.superseded:
@@ -82,16 +88,17 @@ def _print(collected: Collected, submitted: Path) -> None:
     for file, reason in collected.skipped:
         print(f"skipped: {shown(file)}: {shown(reason, 300)}")
     if collected.unusable:
-        without = ", ".join(map(shown, collected.unusable))
-        print(f"no notebook: {without}: `autograder grade` gives them 0 points and a page that says what to hand in")
-    if collected.undecided:
-        several = ", ".join(map(shown, collected.undecided))
         print(
-            f"several notebooks, and none was taken: {several}: copy the right one to {submitted}, and collect again, "
-            "for its time"
+            f"no notebook: {named(collected.unusable)}: `autograder grade` gives them 0 points and a page that says "
+            "what to hand in"
+        )
+    if collected.undecided:
+        print(
+            f"several notebooks, and none was taken: {named(collected.undecided)}: copy the right one to {submitted}, "
+            "and collect again, for its time"
         )
     if collected.requests:
-        print(f"regrade requests: {', '.join(map(shown, collected.requests))}: `autograder requests` lists them")
+        print(f"regrade requests: {named(collected.requests)}: `autograder requests` lists them")
     parts = len(collected.placed), len(collected.skipped), len(collected.superseded)
     print("{} = {} placed + {} skipped + {} superseded".format(count(collected.n_files, "file"), *parts), end="")
     print(f" + {len(collected.requests)} with regrade requests" if collected.requests else "")

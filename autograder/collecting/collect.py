@@ -52,6 +52,7 @@ class Collected:
     have an extension. unusable: students who handed in no notebook of the chapter.
     undecided: students with several notebooks, of which none was taken and none is in the course.
     requests: students with a file of regrade requests. strangers: students who are not in the roster or have withdrawn.
+    names: student -> name, for everyone in the roster.
     """
 
     layout: str
@@ -68,6 +69,7 @@ class Collected:
     undecided: tuple[str, ...]
     requests: tuple[str, ...]
     strangers: tuple[str, ...]
+    names: dict[str, str]
 
     @property
     def complete(self) -> bool:
@@ -143,6 +145,7 @@ def collect(
         tuple(sorted(latest.undecided)),
         tuple(requests),
         _strangers(names, known),
+        {student.id: student.name for student in known},
     )
 
 

@@ -122,7 +122,17 @@ def test_collect_names_the_students_whom_the_roster_does_not_list(course, run, z
     assert "not in the roster, or withdrawn: 777: exports" in run("collect", CHAPTER, "download.zip")[1]
     (tmp_path / "canvas.csv").write_text(re.sub('^"=".*\n', "", CANVAS, flags=re.M))
     run("roster", "canvas.csv", "--remove")
-    assert "not in the roster, or withdrawn: 124, 777: exports" in run("collect", CHAPTER, "download.zip")[1]
+    strangers = "not in the roster, or withdrawn: 124 Eve =HYPERLINK(1), 777: exports"
+    assert strangers in run("collect", CHAPTER, "download.zip")[1]
+
+
+def test_collect_shows_the_names_of_the_roster(course, run, zipped):
+    run("roster", "canvas.csv")
+    files = {"lovelaceada_LATE_123_50_regrade.txt": b"softmax: why", "x_777_52_01_attention.ipynb": b"?"}
+    zipped({"lovelaceada_LATE_123_51_01_attention.ipynb": b"?"} | files)
+    printed = run("collect", CHAPTER, "download.zip")[1]
+    assert "new: 2 (123 Ada Lovelace, 777)" in printed and "as late by the platform: 123 Ada Lovelace\n" in printed
+    assert "regrade requests: 123 Ada Lovelace:" in printed and "or withdrawn: 777: exports" in printed
 
 
 @pytest.fixture
