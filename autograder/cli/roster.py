@@ -20,8 +20,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--remove",
         action="store_true",
-        help="mark the students who are not in the table as withdrawn: exports and reports leave them out, and their "
-        "scores are kept",
+        help="mark the students who are not in the table as withdrawn: exports, reports and feedback files leave "
+        "them out, and their scores are kept",
     )
     parser.add_argument("--dry-run", action="store_true", help="show what would change, but write nothing")
 

@@ -2,7 +2,7 @@
 
 import time
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from autograder.collecting.file_prefixes import load_prefixes
@@ -12,21 +12,23 @@ from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.engine import usable_gradebook
 from autograder.gradebook.queries import known_students
 from autograder.platforms.feedback_names import NAMES, numbers_in
-from autograder.platforms.known_students import Directory
+from autograder.platforms.known_students import Directory, KnownStudent
 from autograder.platforms.rosters import CANVAS_IDENTIFIERS
 
 
 def zip_feedback(course: Path, chapter: str, platform: str, output: Path) -> tuple[list[str], dict[str, str]]:
-    """Write a zip file with the pages of the students whose submissions came from a platform.
+    """Write a zip file with the pages of the students whose submissions came from a platform, without withdrawn ones.
 
     Returns:
         The students whose pages it holds; and student -> the reason why a page is missing.
 
     Raises UserError if there is no feedback, or no submission from the platform, or if the file cannot be written.
     """
-    pages = {
-        path.parent.parent.name: path for path in sorted((course / "feedback").glob(f"*/{chapter}/{chapter}.html"))
-    }
+    with usable_gradebook():
+        known = known_students(open_coursedir(course, chapter))
+    withdrawn = {student.id for student in known if student.withdrawn}
+    paths = sorted((course / "feedback").glob(f"*/{chapter}/{chapter}.html"))
+    pages = {student: path for path in paths if (student := path.parent.parent.name) not in withdrawn}
     if not pages:
         raise UserError(f"there is no feedback on {chapter} in {course}: run `autograder grade {chapter}` first")
     prefixes = load_prefixes(course, chapter).get(platform, {})
@@ -35,7 +37,7 @@ def zip_feedback(course: Path, chapter: str, platform: str, output: Path) -> tup
     included: list[str] = []
     missing: dict[str, str] = {}
     owners: dict[str, str] = {}  # name -> student; all members of a group on Canvas have the same name
-    for student in _owners_first(pages, prefixes, course, chapter):
+    for student in _owners_first(pages, prefixes, known):
         page = pages[student]
         name = NAMES[platform](prefixes[student], page.name) if student in prefixes else ""
         if name:
@@ -52,7 +54,7 @@ def zip_feedback(course: Path, chapter: str, platform: str, output: Path) -> tup
         else:
             missing[student] = f"not collected from {platform.capitalize()}"
     _write_zip({name: pages[owner] for name, owner in owners.items()}, output)
-    missing |= {student: "not graded yet" for student in prefixes if student not in pages}
+    missing |= {student: "not graded yet" for student in prefixes if student not in {*pages, *withdrawn}}
     return included, missing
 
 
@@ -65,10 +67,9 @@ def _write_zip(pages: Mapping[str, Path], output: Path) -> None:
             archive.writestr(info, page.read_bytes())
 
 
-def _owners_first(students: Iterable[str], prefixes: Mapping[str, str], course: Path, chapter: str) -> list[str]:
+def _owners_first(students: Iterable[str], prefixes: Mapping[str, str], known: Collection[KnownStudent]) -> list[str]:
     """Return the students, first those whose own number is in their prefix: Canvas has one number for a group."""
-    with usable_gradebook():
-        directory = Directory(known_students(open_coursedir(course, chapter)))
+    directory = Directory(known)
 
     def is_other_member(student: str) -> bool:
         number = next(iter(numbers_in(prefixes.get(student, ""))), "")

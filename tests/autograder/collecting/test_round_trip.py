@@ -212,6 +212,15 @@ def test_feedback_goes_back_to_canvas(canvas_class, run, tmp_path):
     assert b"25 of 25 points" in files["123"][1] and b"0 of 25 points" in files["124"][1]
 
 
+def test_withdrawn_students_get_no_feedback_file(canvas_class, run, tmp_path):
+    (tmp_path / "canvas.csv").write_text(re.sub('^"=".*\n', "", CANVAS, flags=re.M))
+    assert "withdrawn: 777\nwithdrawn: 124 Eve =HYPERLINK(1)\n" in run("roster", "canvas.csv", "--remove")[1]
+    code, printed = run("feedback", CHAPTER, "--to", "canvas", "--output", "back.zip")
+    assert code == 0 and "the feedback of 1 student" in printed and "124" not in printed
+    with zipfile.ZipFile(tmp_path / "back.zip") as archive:
+        assert ["_123_" in name for name in archive.namelist()] == [True]
+
+
 def test_a_file_that_canvas_could_give_to_another_student_is_skipped(course, run, zipped, contents):
     zipped({"anon_Ab3xZ_50_01_attention.ipynb": contents["truncated"]})
     run("collect", CHAPTER, "download.zip")
