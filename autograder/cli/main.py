@@ -118,7 +118,3 @@ def _fail(message: str) -> int:
     lines = (shown(line, 2000) for line in message.split("\n"))
     print("autograder:", "\n".join(lines), file=sys.stderr)
     return FAILED
-
-
-if __name__ == "__main__":
-    sys.exit(main())

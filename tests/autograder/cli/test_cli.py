@@ -112,7 +112,7 @@ def test_a_reader_who_leaves_early_ends_a_command_without_a_traceback(course, un
     """As `autograder due 01_attention | head -1` may."""
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "autograder.cli.main", "due", CHAPTER, "--course", str(course)]
+    command = [sys.executable, "-m", "autograder", "due", CHAPTER, "--course", str(course)]
     env = os.environ | {"PYTHONUNBUFFERED": unbuffered}
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=REPO, env=env, text=True)
     os.close(writer)

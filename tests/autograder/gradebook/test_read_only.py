@@ -30,7 +30,7 @@ def test_an_archive_can_be_read(command, words, ada):
     before = {path: path.read_bytes() for path in ada.rglob("*") if path.is_file()}
     for path in [ada, *ada.rglob("*")]:
         path.chmod(path.stat().st_mode & ~0o222)
-    autograder = [sys.executable, "-m", "autograder.cli.main", command, "--course", str(ada)]
+    autograder = [sys.executable, "-m", "autograder", command, "--course", str(ada)]
     done = subprocess.run(
         [str(bubblewrap.find()), *USER, *autograder],
         env=os.environ | {"PYTHONPATH": str(REPO)},

@@ -350,7 +350,7 @@ def watching(course):
     started = []
 
     def start(*options):
-        command = [sys.executable, "-m", "autograder.cli.main", "watch", CHAPTER, "--course", str(course), *options]
+        command = [sys.executable, "-m", "autograder", "watch", CHAPTER, "--course", str(course), *options]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         started.append(process)
         assert "Ctrl-C stops it" in process.stdout.readline()
