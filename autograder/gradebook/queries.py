@@ -206,7 +206,8 @@ def _score(submission: SubmittedAssignment | None) -> Score | None:
     if submission is None:
         return None
     raw, penalty = submission.score, submission.late_submission_penalty
-    return Score(raw, penalty, score_after_penalty(raw, penalty), submission.timestamp)
+    final = score_after_penalty(raw, penalty)
+    return Score(round(raw, 9), round(penalty, 9), round(final, 9), submission.timestamp)  # 2.6, not 2.59999…
 
 
 def known_students(coursedir: CourseDirectory) -> list[KnownStudent]:

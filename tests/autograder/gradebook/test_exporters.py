@@ -44,7 +44,7 @@ def gradebook(course):
                 submission = book.add_submission(CHAPTER, student, timestamp=datetime(2026, 2, 3))
                 for grade in submission.notebooks[0].grades:
                     grade.auto_score = grade.max_score
-        for student, penalty in (("ada", 30), ("4711", 2.5)):
+        for student, penalty in (("ada", 30), ("4711", 2.5), ("eve", 22.4)):  # 25 - 22.4 == 2.6000000000000014
             book.find_submission(CHAPTER, student).notebooks[0].late_submission_penalty = penalty
         book.find_grade("check-softmax", CHAPTER, CHAPTER, "zoë").manual_score = 1
         book.find_grade("check-softmax", CHAPTER, CHAPTER, "half-graded").auto_score = None
@@ -68,7 +68,7 @@ def test_csv_keeps_every_name_in_its_column(gradebook, tmp_path):
     assert (of["ada"]["last_name"], of["ada"]["first_name"]) == NAMES["ada"]
     assert (of["4711"]["first_name"], of["zoë"]["first_name"]) == ("Emmy\nAmalie", "王")
     assert {student: row["score"] for student, row in of.items()} == {
-        "ada": "0.0", "4711": "22.5", "zoë": "22.0", "eve": "25.0", "'=cmd|'/c calc'!A1": "25.0", "absent": "",
+        "ada": "0.0", "4711": "22.5", "zoë": "22.0", "eve": "2.6", "'=cmd|'/c calc'!A1": "25.0", "absent": "",
         "half-graded": "",
     }  # fmt: skip
     assert of["4711"]["raw_score"] == "25.0" and of["4711"]["max_score"] == "25.0"
