@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    from autograder.collecting.late_marks import students_with_marks_of
+    from autograder.collecting.late_marks import times_of_marks
     from autograder.course.lock import course_lock, require_course
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.deadlines import load_rules, parse_when, sentences, set_due, shown_time
@@ -57,8 +57,8 @@ def run(options: Namespace) -> int:
         due = None if options.at == "never" else parse_when(options.at)
         steps = _steps(options.late, due)
         with course_lock(options.course), usable_gradebook(), open_gradebook(coursedir) as gradebook:
-            if due and due != (earlier := due_date_in(gradebook, chapter)):
-                of_earlier_date = students_with_marks_of(options.course, chapter, earlier)
+            if due and due != due_date_in(gradebook, chapter):
+                of_earlier_date = sorted(times_of_marks(options.course, chapter))
             dropped = () if steps else load_rules(options.course, chapter).steps
             set_due(gradebook, options.course, chapter, due, steps)
     with usable_gradebook():

@@ -19,7 +19,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    from autograder.collecting.late_marks import students_with_marks_of
+    from autograder.collecting.late_marks import times_of_marks
     from autograder.course.lock import course_lock
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.deadlines import Rules, extend, load_rules, parse_when, sentences
@@ -42,7 +42,7 @@ def run(options: Namespace) -> int:
             )
         extend(gradebook, options.course, chapter, student, until, options.why)
     print(f"{shown(student)} reads: {' '.join(sentences(due, load_rules(options.course, chapter), student))}")
-    if until and student in students_with_marks_of(options.course, chapter, due, [True]):
+    if until and times_of_marks(options.course, chapter).get(student, due) > due:
         file = options.course / "submitted" / student / chapter / TIMESTAMP
         print(
             "The time of handing in comes from Canvas's LATE mark, a second after the class's due date, so the work "

@@ -14,14 +14,16 @@ from pathlib import Path
 from autograder.collecting.candidates import Candidate
 from autograder.collecting.file_prefixes import save_prefixes
 from autograder.collecting.find_students import Found, find_students
+from autograder.collecting.late_marks import save_times_of_marks, times_of_marks
 from autograder.collecting.latest_notebooks import Latest, latest_notebooks
 from autograder.collecting.zip_or_folder import HIDDEN, NO_NOTEBOOK, Unreadable, open_download
 from autograder.course.handout import load_handout
 from autograder.course.regrade_requests import FILE
 from autograder.course.teams import save_teams
+from autograder.gradebook.attempts import handed_in as time_in_course
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.deadlines import load_rules
-from autograder.gradebook.hand_in_times import LATE_MARK, UNCHANGED, time_handed_in
+from autograder.gradebook.hand_in_times import EXACT, LATE_MARK, UNCHANGED, time_handed_in
 from autograder.gradebook.queries import due_date, known_students, recorded_times
 from autograder.gradebook.regrading import gather, gradable
 from autograder.gradebook.submitted_folder import (
@@ -98,6 +100,7 @@ def collect(
         latest = latest_notebooks(found.candidates, released, Path(temporary), in_course)
         skipped += latest.skipped
         due, recorded = due_date(coursedir), recorded_times(coursedir)
+        of_marks = times_of_marks(course, chapter)
         placements: dict[str, Placement] = {}
         sources: dict[str, str] = {}
         for student, (candidate, path) in latest.chosen.items():
@@ -109,9 +112,14 @@ def collect(
             in_table = finder.times.get(candidate.name.key)
             handed_in, source = time_handed_in(layout.platform, candidate.name.late, written, in_table, due)
             in_time = source == LATE_MARK and not candidate.name.late
-            if effect == "unchanged" and student in found.requests and not in_time:
+            exact = student not in of_marks and time_in_course(course / "submitted" / student / chapter)
+            if effect == "unchanged" and source == LATE_MARK and exact:
+                handed_in, source = None, EXACT
+            elif effect == "unchanged" and student in found.requests and not in_time:
                 handed_in, source = None, UNCHANGED  # a request must not make the notebook late
             placements[student], sources[student] = Placement(path, written, effect, handed_in), source
+        times = {student: new.handed_in for student, new in placements.items() if sources[student] == LATE_MARK}
+        save_times_of_marks(course, chapter, {student: time for student, time in times.items() if time})
         place(placements, coursedir)
         requests = _requests(found, latest)
         for student, candidate in requests.items():

@@ -1,21 +1,30 @@
-"""Times of handing in that come from Canvas's LATE marks: each is the due date, or a second after it."""
+"""Times of handing in that come from Canvas's LATE marks: each is a due date, or a second after it."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
-from autograder.collecting.file_prefixes import load_prefixes
+from autograder.course.json_file import read_json, write_json
 from autograder.gradebook.attempts import handed_in
-from autograder.gradebook.hand_in_times import time_handed_in
 
 
-def students_with_marks_of(
-    course: Path, chapter: str, due: datetime | None, marks: Iterable[bool] = (False, True)
-) -> list[str]:
-    """Return the students whose time of handing in was made from a LATE mark, or its absence, and this due date.
+def save_times_of_marks(course: Path, chapter: str, times: Mapping[str, datetime]) -> None:
+    """Note which times are made from a LATE mark, or its absence, before they are written. times: student -> time."""
+    if times:
+        path = _file(course, chapter)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, {**_load(course, chapter), **times})
 
-    marks: whether they have the mark; by default those with and those without.
-    """
-    times = {time_handed_in("canvas", marked_late, 0, None, due)[0] for marked_late in marks} - {None}
-    of_canvas = load_prefixes(course, chapter).get("canvas", {})
-    return sorted(student for student in of_canvas if handed_in(course / "submitted" / student / chapter) in times)
+
+def times_of_marks(course: Path, chapter: str) -> dict[str, datetime]:
+    """Return student -> time, for the students whose time in the course was made from a LATE mark, or its absence."""
+    times = _load(course, chapter)
+    return {s: time for s, time in times.items() if handed_in(course / "submitted" / s / chapter) == time}
+
+
+def _load(course: Path, chapter: str) -> dict[str, datetime]:
+    return read_json(_file(course, chapter), dict[str, datetime], {})
+
+
+def _file(course: Path, chapter: str) -> Path:
+    return course / "collected" / f"{chapter}.late.json"

@@ -14,6 +14,7 @@ TIMESTAMP = "timestamp.txt"  # nbgrader looks for it beside a submitted notebook
 TABLE = "the platform's table"
 FILE = "the file's own time"
 LATE_MARK = "Canvas's LATE (with it, one second late; without it, in time)"
+EXACT = "as before (exact times, which Canvas's LATE does not replace)"
 NO_DUE_DATE = "unknown (set the due date, and collect again: Canvas's LATE counts from there)"
 UNCHANGED = "as before (the notebook is unchanged and came with a regrade request)"
 UNKNOWN = "unknown (give the times with --table FILE)"

@@ -79,6 +79,7 @@ def test_another_due_date_names_the_times_that_late_marks_gave(course, zipped, c
     files = {f"{name}_x.ipynb": contents["perfect"] for name in ("ada_1_10", "bob_LATE_2_11", "eve_LATE_3_12")}
     assert "LATE" not in due("2026-02-03")
     collect(course, zipped(files), capsys)
+    assert "LATE" in due("2026-01-19")
     assert "earlier due date, so collect Canvas's download again: 1, 2, 3\n" in due("2026-01-20")
     files |= {"ada_1_13_regrade.txt": b"softmax: why", "eve_LATE_3_14_regrade.txt": b"softmax: why"}
     collect(course, zipped(files), capsys)
@@ -119,6 +120,21 @@ def test_a_time_that_cannot_be_written_leaves_the_earlier_one(course, zipped, wo
     monkeypatch.setattr(Path, "write_text", full)
     assert collect(course, download, capsys, "--table", worksheet)[0] == 2
     assert stamps(course) == before != {}
+
+
+def test_a_late_mark_does_not_replace_an_exact_time(course, zipped, due, contents, tmp_path, capsys):
+    """One may forget the table, and the command itself says to write exact times into the file."""
+    files = {"ada_LATE_1_10_x.ipynb": contents["perfect"], "bob_LATE_2_11_x.ipynb": contents["perfect"]}
+    collect(course, zipped(files), capsys)
+    (tmp_path / "times.csv").write_text("user_id,submitted_at\n1,2026-02-06T08:00:00Z")
+    collect(course, zipped(files), capsys, "--table", tmp_path / "times.csv")
+    (course / "submitted" / "2" / CHAPTER / "timestamp.txt").write_text("2026-02-07 08:00:00 UTC\n")
+    before = stamps(course)
+    _, printed = collect(course, zipped(files), capsys)
+    assert stamps(course) == before and before["1"] == "2026-02-06 08:00:00 UTC\n"
+    assert "time of handing in: as before (exact times, which Canvas's LATE does not replace): 2" in printed.out
+    collect(course, zipped(files | {"bob_LATE_2_12_x.ipynb": contents["mistake-1"]}), capsys)
+    assert stamps(course) == before | {"2": "2026-02-03 12:00:01 UTC\n"}
 
 
 def test_a_notebook_placed_by_hand_is_found_in_the_download(course, zipped, due, hand_in, contents, capsys):
