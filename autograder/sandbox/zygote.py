@@ -31,8 +31,9 @@ from check import bundle_data
 
 # What setup cells import besides the chapter's own modules and, in some runs, PyTorch.
 _PRELOADED = ("numpy.random", "check.notebook")
-# What takes longer to import than most submissions run, and the words of code that imports it. Few submissions draw.
-_SLOW_IMPORTS = {"matplotlib.pyplot": ("matplotlib", "figures")}
+# What takes nearly as long to import as most submissions run, or longer, and the words of code that imports it. NumPy
+# imports its tests' helpers where `np.testing` is first named.
+_SLOW_IMPORTS = {"matplotlib.pyplot": ("matplotlib", "figures"), "numpy.testing": ("testing",)}
 # The thread that waits for the end of one that is not used any more.
 RETIRED = "retired warm sandbox"
 _TOO_SLOW = "A warm sandbox did not start in time. The machine may be too busy."

@@ -82,14 +82,22 @@ def test_the_modules_of_the_bundle_are_loaded_before_the_fork(sandboxes, tmp_pat
     assert result.cells["broken"].message == "as in a new process"
 
 
-def test_what_takes_long_to_import_is_loaded_once_for_all_runs_that_draw(bundle, sandboxes):
-    loaded = Cell("loaded", "import sys\ndef f():\n    return any('pyplot' in name for name in sys.modules)\n")
-    drawing = Cell("drawing", "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('plot.png')\n")
+@pytest.mark.parametrize(
+    ("part_of_its_name", "code"),
+    [
+        ("pyplot", "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('plot.png')\n"),
+        ("numpy.test", "import numpy as np\nnp.testing.assert_allclose(1, 1)\n"),
+    ],
+)
+def test_what_takes_long_to_import_is_loaded_once_for_all_runs_that_use_it(part_of_its_name, code, bundle, sandboxes):
+    seen = f"any({part_of_its_name!r} in name for name in sys.modules)"
+    loaded = Cell("loaded", f"import sys\ndef f():\n    return {seen}\n")
+    using = Cell("using", code)
     runs = [
-        run(cells, [Call("f", {})], bundle=bundle, limits=PATIENT) for cells in ([loaded], [loaded, drawing], [loaded])
+        run(cells, [Call("f", {})], bundle=bundle, limits=PATIENT) for cells in ([loaded], [loaded, using], [loaded])
     ]
     assert [result.outcomes[0].value for result in runs] == [False, True, True]
-    assert runs[1].cells["drawing"] is None
+    assert runs[1].cells["using"] is None
     assert len(list(sandboxes)) == 1
 
 
