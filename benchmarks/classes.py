@@ -91,7 +91,7 @@ def processor_seconds():
 
 def seconds_of(course, chapter, *options):
     """Return the seconds of one command."""
-    command = [sys.executable, "-m", "autograder.cli.main", "grade", chapter, "--course", str(course), *options]
+    command = [sys.executable, "-m", "autograder", "grade", chapter, "--course", str(course), *options]
     started = time.perf_counter()
     done = subprocess.run(command, cwd=Path(__file__).parent.parent, capture_output=True, text=True)
     if done.returncode:

@@ -64,7 +64,7 @@ def commands(folder, number):
     nbgrader, stock = [sys.executable, "-m", "nbgrader"], f"--course-dir={folder}/{number}-stock"
     return {
         "stock": [*nbgrader, "autograde", CHAPTER, stock],
-        "ours": [sys.executable, "-m", "autograder.cli.main", "grade", CHAPTER, "--course", f"{folder}/{number}-ours"],
+        "ours": [sys.executable, "-m", "autograder", "grade", CHAPTER, "--course", f"{folder}/{number}-ours"],
         "stock feedback": [*nbgrader, "generate_feedback", CHAPTER, stock],
     }
 

@@ -36,7 +36,7 @@ def main():
         course = Path(folder, "course")
         publish(course, [CHAPTER])
         expected = hand_in(course, options.submissions)
-        command = [sys.executable, "-m", "autograder.cli.main", "grade", CHAPTER, "--course", str(course)]
+        command = [sys.executable, "-m", "autograder", "grade", CHAPTER, "--course", str(course)]
         started = time.perf_counter()
         kills = grade_and_kill(command, options.kills, random.Random(2017))
         minutes = (time.perf_counter() - started) / 60

@@ -82,7 +82,7 @@ def with_class(released, course, size):
 
 def seconds_of_command(course, size, number):
     """Grade a class with a command, and print its time and memory. Return the seconds."""
-    command = [sys.executable, "-m", "autograder.cli.main", "grade", CHAPTER, "--course", str(course)]
+    command = [sys.executable, "-m", "autograder", "grade", CHAPTER, "--course", str(course)]
     started = time.perf_counter()
     with subprocess.Popen(command, cwd=REPO, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as grading:
         memory = list(memory_samples(grading))
