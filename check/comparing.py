@@ -39,7 +39,7 @@ class Difference:
 def difference(
     expected: Any, value: Any, name: str, axes: str = "", tolerance: float = 1e-9, scale: float = 0.0
 ) -> Difference | None:
-    """Return the first difference between a value and the expected one, apart from the number of bytes of each entry.
+    """Return the first difference between a value and the expected one, apart from the precision of its numbers.
 
     Args:
         expected: None, bool, int, float, str, array, or tuples, lists and dicts of these.
@@ -62,13 +62,19 @@ def difference(
 
 
 def precision_difference(expected: Any, value: Any, name: str) -> Difference | None:
-    """Return the first array with another float dtype than expected, or with integers of more bytes; or None."""
+    """Return the first difference in precision, or None.
+
+    That is an array with another float dtype than expected or with integers of more bytes, or a float where a single
+    int is expected.
+    """
     if isinstance(expected, dict) and isinstance(value, dict):
         pairs = [(expected[key], value[key], f"{name}[{key!r}]") for key in expected if key in value]
     elif isinstance(expected, tuple | list) and isinstance(value, tuple | list):
         pairs = [(e, v, f"{name}[{i}]") for i, (e, v) in enumerate(zip(expected, value, strict=False))]
     elif _has_wrong_bytes(expected, value):
         return Difference("dtype", _dtype_message(expected.dtype, value.dtype, name))
+    elif (type(_without_array(expected)), type(_without_array(value))) == (int, float):
+        return Difference("dtype", f"`{name}` is a float where an int is expected.")
     else:
         return None
     return next(filter(None, (precision_difference(*pair) for pair in pairs)), None)
@@ -194,10 +200,7 @@ def _hint_about_type(expected: np.ndarray, value: Any) -> str:
 
 
 def _scalar_difference(expected: Any, value: Any, name: str, tolerance: float) -> Difference | None:
-    if isinstance(expected, np.ndarray):
-        expected = expected.item()
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value.item()
+    expected, value = _without_array(expected), _without_array(value)
     if expected is None or isinstance(expected, str | bool) or isinstance(value, bool):
         same = type(value) is type(expected) and value == expected
     elif isinstance(value, np.ndarray):
@@ -281,6 +284,11 @@ def _has_wrong_bytes(expected: Any, value: Any) -> bool:
     if _arrays_of("f", expected, value):
         return expected.ndim > 0 and expected.dtype != value.dtype
     return _arrays_of("iu", expected, value) and expected.dtype.itemsize < value.dtype.itemsize
+
+
+def _without_array(value: Any) -> Any:
+    """Return the number in an array without axes; any other value as it is."""
+    return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
 def _dtype_fits(expected: np.dtype, got: np.dtype) -> bool:

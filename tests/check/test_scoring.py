@@ -9,7 +9,7 @@ from autograder.authoring.exercise import Exercise, find_exercise
 from autograder.authoring.make_key import make_key, public_key
 from check import comparing
 from check.calling import Outcome, run
-from check.comparing import difference
+from check.comparing import difference, precision_difference
 from check.key import Mistake, load, save
 from check.messages import as_html, as_text, sentence_as_html, without_emphasis
 from check.scoring import Result, grade
@@ -246,6 +246,13 @@ def test_single_instead_of_double_precision_is_a_fault_of_dtype(key):
 def test_an_array_in_place_of_a_number_is_said_to_have_axes():
     message = difference(np.array(3), np.array([3]), "step").message
     assert message == "`step` has axes where a single number is expected: its shape should be ()."
+
+
+@pytest.mark.parametrize(("expected", "value"), [(3, 3.0), (np.array(3), np.array(3, np.float32))])
+def test_a_float_in_place_of_an_int_is_a_fault_of_dtype(expected, value):
+    fault = precision_difference({"step": expected}, {"step": value}, "run")
+    assert (fault.kind, fault.message) == ("dtype", "`run['step']` is a float where an int is expected.")
+    assert precision_difference(expected, np.array(3, np.int32), "step") is None
 
 
 def test_an_error_of_many_times_the_largest_entry_is_said_in_words():

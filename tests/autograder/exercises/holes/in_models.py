@@ -53,6 +53,17 @@ def run_ignores_pad(run, batches, n_heads, peak, warmup, longest, smoothing=0.1,
     return project.continue_run(run, batches, n_heads, peak, warmup, longest, smoothing)
 
 
+@hole("continue_run")
+def continued_with_the_step_as_a_float(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    new, log = project.continue_run(run, batches, n_heads, peak, warmup, longest, smoothing, pad)
+    return new | {"step": float(new["step"])}, log
+
+
+@hole("saved_run")
+def saved_with_the_step_as_a_float(run):
+    return project.saved_run(run) | {"step": np.array(run["step"], np.float64)}
+
+
 @hole("batches_by_length")
 def earlier_batches_filled(lengths, budget):
     batches = []
