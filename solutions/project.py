@@ -32,8 +32,8 @@ def clip_gradients(gradients, longest):
         longest: float, the greatest length that is allowed.
 
     Returns:
-        clipped: a new tree; gradients that are short enough keep their
-            values, and each array its dtype.
+        clipped: the shortened gradients, each array in its dtype.
+            Gradients that are short enough may be returned as they are.
         length: float, the length of all gradients together before
             clipping: the root of the sum of all squares.
 
@@ -134,8 +134,8 @@ def continue_run(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pa
         pad: the padding token.
 
     Returns:
-        run: the run after the last batch, in new arrays; what was handed
-            in is left as it is.
+        run: the run after the last batch. What was handed in is left as it
+            is.
         log: (n_batches, 2), the loss of each batch before its step, and
             the length of its gradients before clipping.
 

@@ -114,6 +114,16 @@ def test_a_docstring_promises_what_its_cases_ask_for(exercise):
         assert "zero" in docstring
 
 
+def test_no_docstring_promises_new_arrays_where_a_right_answer_returns_its_input():
+    for exercise in EVERY:
+        if re.search(r"\bnew (tree|array)", exercise.reference.__doc__):
+            for case in key_of(exercise, PUBLIC_SEED).cases:
+                for function in (exercise.reference, *exercise.equivalents.values()):
+                    returned, given = pack(function(**case.inputs))[1], pack(case.inputs)[1]
+                    shared = [1 for array in returned for other in given if np.shares_memory(array, other)]
+                    assert not shared, (exercise.name, function.__name__, case.name)
+
+
 def test_names_are_unique_over_all_chapters():
     names = [exercise.name for exercise in EVERY]
     assert len(names) == len(set(names))
