@@ -29,7 +29,8 @@ def beams(draw, width, alpha, max_length=5, ends=1.3):
         first_ends = {int((row == 2).argmax()) if 2 in row else max_length for row in tokens}
         apart = np.abs(np.diff(scores)).min(initial=1.0) > 1e-4
         many = apart and len(first_ends) > 1 and tokens.shape[1] == max_length
-        if width == 1 or (many and (not alpha or not np.array_equal(normalised_at_the_end(**asked)[0], tokens))):
+        at_the_end = sorted_at_the_end if alpha > 1 else normalised_at_the_end  # with a small alpha it shows rarely
+        if width == 1 or (many and (not alpha or not np.array_equal(at_the_end(**asked)[0], tokens))):
             return asked
     return asked
 
@@ -123,6 +124,15 @@ def normalised_at_the_end(params, src, n_heads, beam_width=4, length_penalty=0.6
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), rank=by_penalty(0))
 
 
+@beam_search.mistake("normalises and sorts only at the very end")
+def sorted_at_the_end(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    """The beam is pruned by log p, and only the survivors are normalised and sorted. Longer hypotheses have been
+    dropped before the penalty could help them. Divide by the penalty before you choose, at every step."""
+    tokens, scores = normalised_at_the_end(params, src, n_heads, beam_width, length_penalty, max_length, bos, eos, pad)
+    order = np.argsort(-scores)
+    return tokens[order], scores[order]
+
+
 @beam_search.mistake("lets finished hypotheses go on writing")
 def beams_write_on(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
     """A hypothesis that has its end mark is continued with words. It may go on in one way only, by padding, at no
@@ -185,10 +195,10 @@ def identical_beams(params, src, n_heads, beam_width=4, length_penalty=0.6, max_
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), beginnings=beam_width)
 
 
-@beam_search.mistake("stops when the best hypothesis is finished")
+@beam_search.mistake("stops before all hypotheses are finished")
 def stops_with_the_best(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """The search ends as soon as the best hypothesis has its end mark, and the others stay unfinished. With a length
-    penalty a longer one may still overtake it: go on until all are finished."""
+    """The search ends as soon as one hypothesis, such as the best, has its end mark, and the others stay unfinished.
+    With a length penalty a longer one may still overtake it: go on until all are finished."""
     marks = (beam_width, max_length, bos, eos, pad)
     return searched(params, src, n_heads, *marks, score=by_penalty(length_penalty), done=lambda ends: ends[0])
 

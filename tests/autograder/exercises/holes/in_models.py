@@ -180,6 +180,16 @@ def beams_pruned_by_log_p(params, src, n_heads, beam_width=4, length_penalty=0.6
     return beams_by(params, src, n_heads, *settings, rank=by_penalty(0))
 
 
+@hole("beam_search", MANY)
+def beams_pruned_by_log_p_then_sorted(
+    params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0
+):
+    settings = (beam_width, length_penalty, max_length, bos, eos, pad)
+    tokens, scores = beams_by(params, src, n_heads, *settings, rank=by_penalty(0))
+    order = np.argsort(-scores)
+    return tokens[order], scores[order]
+
+
 # ------------------------------------------------------------------------------------------- positions
 
 

@@ -184,3 +184,12 @@ def rest_by_a_softmax(logits, p, temperature=1.0):
     result = np.full_like(kept, -np.inf)
     np.put_along_axis(result, order, np.where(kept > 0, kept, -np.inf).astype(kept.dtype), axis=-1)
     return softmax(result)
+
+
+@named("beam_search", "sorted_at_the_end")
+def pruned_by_log_p(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
+    tokens, log_p = decoding.beam_search(params, src, n_heads, beam_width, 0.0, max_length, bos, eos, pad)
+    lengths = np.where((tokens == eos).any(axis=1), (tokens == eos).argmax(axis=1) + 1, tokens.shape[1])
+    scores = log_p / ((5 + lengths) / 6) ** length_penalty
+    order = np.argsort(-scores)
+    return tokens[order], scores[order]
