@@ -43,7 +43,9 @@ def _(draw):
     yield "equally likely tokens", {"logits": equal, "p": 0.45, "temperature": 1.0}
     yield "a sum that is exactly p", {"logits": np.zeros(4), "p": 0.5, "temperature": 1.0}
     yield "a temperature of zero", inputs_of(draw, vocab) | {"temperature": 0.0}
+    yield "a negative temperature", inputs_of(draw, vocab) | {"temperature": -1.0}
     yield "p of zero", inputs_of(draw, vocab) | {"p": 0.0}
+    yield "a negative p", inputs_of(draw, vocab) | {"p": -0.5}
     yield "p above one", inputs_of(draw, vocab) | {"p": 1.2}
 
 

@@ -249,3 +249,10 @@ def only_step_zero_refused(parameters, gradients, moments, step, *constants, **n
 def goes_on_at_exactly_p(logits, p, temperature=1.0):
     checked(p, temperature)
     return cut(softmax(logits / temperature), lambda in_order: before(in_order) <= p)
+
+
+@hole("top_p")
+def only_zeros_refused(logits, p, temperature=1.0):
+    if p == 0 or p > 1 or temperature == 0:
+        raise ValueError
+    return cut(softmax(logits / temperature), lambda in_order: before(in_order) < p)
