@@ -197,6 +197,14 @@ def divided_by_all_places(params, src, tgt, n_heads, pad=0):
     return loss * share, map_tree(lambda gradient: gradient * share, gradients)
 
 
+@loss_and_gradients.mistake("begins the way back with the loss", reread="The loss")
+def begins_with_the_loss(params, src, tgt, n_heads, pad=0):
+    """All gradients are multiplied by the loss, because you pass the loss to `cross_entropy_backward`. It asks for the
+    gradient of the loss with respect to itself, which is 1."""
+    loss, gradients = reference.loss_and_gradients(params, src, tgt, n_heads, pad)
+    return loss, map_tree(lambda gradient: loss * gradient, gradients)
+
+
 @loss_and_gradients.mistake("adds up instead of averaging", reread="The loss")
 def summed(params, src, tgt, n_heads, pad=0):
     """Loss and gradients are sums over the tokens, so they grow with the batch. Divide both by the number of real

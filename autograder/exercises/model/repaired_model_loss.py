@@ -107,6 +107,22 @@ def padded_by(params, src, tgt, n_heads, **pads):
     return cross_entropy(logits, asked, pads["loss"])[0]
 
 
+@repaired_model_loss.mistake("rolls each sentence by itself", reread="Teacher forcing")
+def sentences_rolled(params, src, tgt, n_heads, pad):
+    """You roll each target by itself, so no token crosses into the next sentence. But now the decoder's input begins
+    with the last token of its own sentence, and the begin mark has to be predicted, too. Slice: the input lacks the
+    last token, and the expected target lacks the first."""
+    given = np.roll(tgt, 1, axis=1)
+    return cross_entropy(reference.forward(params, src, given, n_heads, pad)[0], tgt, pad)[0]
+
+
+@repaired_model_loss.mistake("divides by all places, padding too", reread="The loss")
+def divided_by_all_places(params, src, tgt, n_heads, pad):
+    """The bugs are fixed, but padding counts in the number by which you divide. It adds 0 to the sum, so more padding
+    makes the loss smaller. Divide by the number of real targets."""
+    return buggy(params, src, tgt, n_heads, pad, left=()) * (tgt[:, 1:] != pad).mean()
+
+
 @repaired_model_loss.mistake("fixed, but `pad` is not used", reread="Writing: the decoder")
 def pad_is_zero(params, src, tgt, n_heads, pad):
     """The bugs are fixed, but only for a padding token of 0: `pad` is not used, but here padding has another number.

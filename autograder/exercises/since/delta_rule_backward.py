@@ -73,8 +73,9 @@ def walked(grad_outputs, cache, **put):
     faded) rows; `key`, from both terms of a key's gradient to the gradient; `through`, from (gradient of the state,
     gradient by way of what was missing) to that of the faded state; `carried`, from (fade, gradient of the faded state)
     to what arrives at the state before; `fade`, from (gradient of the faded state, state before) to the fade's;
-    `value`, from (strength, gradient of what is written) to the value's gradient; `strength`, from (gradient of what is
-    written, missing, strength) to the strength's; `order`, from T to the words in the order of the walk.
+    `faded`, from (fade, state before) to the state that the key reads; `value`, from (strength, gradient of what is
+    written) to the value's gradient; `strength`, from (gradient of what is written, missing, strength) to the
+    strength's; `order`, from T to the words in the order of the walk.
     """
     queries, keys, values, fades, strengths, states = cache
     gradients = [np.zeros_like(array) for array in (queries, keys, values, fades, strengths)]
@@ -83,7 +84,7 @@ def walked(grad_outputs, cache, **put):
     carried = np.zeros_like(states[0])
     for t in put.get("order", lambda T: range(T - 1, -1, -1))(len(queries)):
         fade, strength, before = fades[t], strengths[t], states[t]
-        faded = fade * before
+        faded = put.get("faded", np.multiply)(fade, before)
         missing = missing_of(values[t], keys[t], faded)
         gradients[0][t] = read(states, t) @ grad_outputs[t]
         grad_state = put.get("arrives", lambda carried, own: carried + own)(
@@ -137,6 +138,13 @@ def not_faded(grad_outputs, cache):
     """You pass the gradient of the faded state to the word before unchanged. The faded state is the fade times the
     state before, so multiply the gradient by the fade, too. Where nothing fades, the two agree."""
     return walked(grad_outputs, cache, carried=lambda fade, grad: grad)
+
+
+@delta_rule_backward.mistake("reads the state before it fades")
+def read_before_fading(grad_outputs, cache):
+    """What is missing, and the key's gradient, use `states[t]`. The state fades first, and the key reads afterwards:
+    `fades[t] * states[t]`. Where nothing fades, the two agree."""
+    return walked(grad_outputs, cache, faded=lambda fade, before: before)
 
 
 @delta_rule_backward.mistake("forgets that writing reads the state")

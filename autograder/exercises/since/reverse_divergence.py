@@ -99,6 +99,13 @@ def without_the_mean(logits, teacher_logits, counts):
     return measured(logits, teacher_logits, counts, grad=lambda p, surplus, divergence: p * surplus)
 
 
+@reverse_divergence.mistake("multiplies the gradient of the probabilities by p alone")
+def multiplied_by_p(logits, teacher_logits, counts):
+    """You multiply the gradient of the probabilities, log p - log q + 1, by p. That is one half of the way back through
+    a softmax. Subtract its mean under p first. The 1 then disappears, and the gradient of a row adds up to zero."""
+    return measured(logits, teacher_logits, counts, grad=lambda p, surplus, divergence: p * (surplus + 1))
+
+
 @reverse_divergence.mistake("subtracts a plain mean")
 def plain_mean(logits, teacher_logits, counts):
     """You subtract the plain mean over the vocabulary. Subtract the mean under p, in which each token counts as often

@@ -90,6 +90,18 @@ def without_the_mean(grad_gates, grad_loss, cache):
     return walked(grad_gates, grad_loss, cache, gates=cache[0] * grad_gates)
 
 
+@route_backward.mistake("takes the diagonal of the softmax's Jacobian alone")
+def diagonal_alone(grad_gates, grad_loss, cache):
+    """On both paths you multiply the gradient by p (1 - p), as for a sigmoid. That is the diagonal of the softmax's
+    Jacobian. Each score also changes the weights of the other experts: subtract the weighted mean of the word's
+    gradient, and multiply by p."""
+
+    def slope(weights, grad):
+        return weights * (1 - weights) * grad
+
+    return walked(grad_gates, grad_loss, cache, gates=slope(cache[0], grad_gates), balance=slope)
+
+
 @route_backward.mistake("subtracts a plain mean")
 def plain_mean(grad_gates, grad_loss, cache):
     """On the path through the gates, you subtract the plain mean of a word's gradient. Subtract the mean in which each

@@ -96,6 +96,30 @@ def input_and_target_exchanged(params, src, tgt, n_heads, pad=0):
     return loss, model.backward(model.cross_entropy_backward(1.0, loss_cache), cache)
 
 
+@named("loss_and_gradients", "begins_with_the_loss")
+def loss_as_its_own_gradient(params, src, tgt, n_heads, pad=0):
+    logits, cache = model.forward(params, src, tgt[..., :-1], n_heads, pad)
+    loss, loss_cache = model.cross_entropy(logits, tgt[..., 1:], pad)
+    return loss, model.backward(model.cross_entropy_backward(loss, loss_cache), cache)
+
+
+def surprises(params, src, given, asked, n_heads, pad):
+    logits, _ = model.forward(params, src, given, n_heads, pad)
+    return np.logaddexp.reduce(logits, axis=2) - np.take_along_axis(logits, asked[:, :, None], axis=2)[:, :, 0]
+
+
+@named("repaired_model_loss", "sentences_rolled")
+def begins_with_its_last_token(params, src, tgt, n_heads, pad):
+    given = np.concatenate([tgt[:, -1:], tgt[:, :-1]], axis=1)
+    return surprises(params, src, given, tgt, n_heads, pad)[tgt != pad].mean()
+
+
+@named("repaired_model_loss", "divided_by_all_places")
+def padding_times_zero(params, src, tgt, n_heads, pad):
+    asked = tgt[:, 1:]
+    return (surprises(params, src, tgt[:, :-1], asked, n_heads, pad) * (asked != pad)).mean()
+
+
 # ------------------------------------------------------------------------------------------- searches
 
 

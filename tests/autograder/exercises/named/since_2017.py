@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from solutions.attention import softmax
+from solutions.logarithms import log_softmax
 from tests.autograder.exercises.named.register import named
 
 
@@ -74,3 +76,34 @@ def gates_alone(grad_gates, grad_loss, cache):
 @named("quantise_groups", "half_added")
 def nearest_by_a_half(weight, size, bits=8):
     return per_group(weight, size, bits, lambda quotients: (quotients + 0.5).astype(np.int8))
+
+
+@named("route_backward", "diagonal_alone")
+def as_for_a_sigmoid(grad_gates, grad_loss, cache):
+    gates, probabilities, shares, weight = cache
+    factor = gates.dtype.type(grad_loss * weight * gates.shape[1] / gates.shape[0])
+    return grad_gates * gates * (1 - gates) + factor * shares * probabilities * (1 - probabilities)
+
+
+@named("reverse_divergence", "multiplied_by_p")
+def elementwise(logits, teacher_logits, counts):
+    p, own, teacher = softmax(logits), log_softmax(logits), log_softmax(teacher_logits)
+    n = logits.dtype.type(counts.sum() or 1)
+    loss = (p * (own - teacher))[counts].sum() / n
+    return loss, np.where(counts[..., None], (p * own - p * teacher + p) / n, 0)
+
+
+@named("delta_rule_backward", "read_before_fading")
+def missing_from_the_whole_state(grad_outputs, cache):
+    queries, keys, values, fades, strengths, states = cache
+    missing = values - np.einsum("tk,tkv->tv", keys, states[:-1])
+    rows, carried = [], np.zeros_like(states[0])
+    for t in range(len(queries) - 1, -1, -1):
+        grad = carried + queries[t][:, None] * grad_outputs[t]
+        written = grad.T @ keys[t]
+        of_key = strengths[t] * (grad @ missing[t] - states[t] @ written)
+        faded = grad - strengths[t] * keys[t][:, None] * written
+        query = states[t + 1] @ grad_outputs[t]
+        rows.append((query, of_key, strengths[t] * written, np.vdot(faded, states[t]), written @ missing[t]))
+        carried = fades[t] * faded
+    return tuple(np.array(gradient[::-1]) for gradient in zip(*rows, strict=True))
