@@ -31,8 +31,9 @@ from autograder.gradebook.queries import (
 from autograder.gradebook.voids import load_voids
 from autograder.grading.report import Report, Reports
 
+HANDED_IN_AGAIN = "handed in again"
 _REASONS = {
-    "submission": "handed in again",
+    "submission": HANDED_IN_AGAIN,
     "release": "the release changed",
     "seed": "the secret seed changed",
     "exercises": "the exercises changed",

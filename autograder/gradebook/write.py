@@ -21,7 +21,7 @@ from autograder.gradebook.engine import index_rows, shared_engine, why_unusable
 from autograder.gradebook.progress import LINES, batches_with_progress
 from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.gradebook.score_log import logged_changes
-from autograder.gradebook.state import ClassState
+from autograder.gradebook.state import HANDED_IN_AGAIN, ClassState
 from autograder.gradebook.voids import load_voids
 from autograder.grading.queue import GradingQueue
 from autograder.sandbox import MachineTooBusy, SandboxUnavailable
@@ -81,7 +81,10 @@ def write_class(
             graded = grader.graded(path)
             choice = choose(student, path, graded)
             report, folder = choice.graded.report, choice.path.parent
-            why = whys[student] = "--force" if force else recorded.why(student, report, folder)
+            why = "--force" if force else recorded.why(student, report, folder)
+            if why == HANDED_IN_AGAIN and report is not graded.report:
+                why = "another attempt counts"
+            whys[student] = why
             if choice.path != path and not dry_run:
                 restore_attempt(choice.path, path)
             attempts = (folder, graded.report, choice.sentence)

@@ -75,7 +75,7 @@ def test_each_attempt_has_the_penalty_of_its_own_time(course, best, attempt):
     assert recorded(course) == (21, 0, FIRST)  # more than 12.5
     assert "The attempts earn 21, 12.5 points." in page(course)
     assert main([*due, "--late", "96%", "2026-02-10"]) == 0
-    graded(course)
+    assert graded(course)["ada"].why == "another attempt counts"
     assert recorded(course) == (25, pytest.approx(1), SECOND)
 
 
