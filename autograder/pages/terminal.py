@@ -69,7 +69,7 @@ def _with_name(student: str, names: Mapping[str, str]) -> str:
 
 
 def chapter_table(chapters: Mapping[str, Sequence[StudentRow]]) -> str:
-    """Return a line for each chapter: its submissions, their mean score, the known mistake that most students made."""
+    """Return a line for each chapter: its submissions, their mean computed score, and the most frequent mistake."""
     lines = [
         [
             chapter,
@@ -80,7 +80,7 @@ def chapter_table(chapters: Mapping[str, Sequence[StudentRow]]) -> str:
         ]
         for chapter, rows in chapters.items()
     ]
-    heads = ["chapter", "submissions", "mean", "of", "most frequent mistake"]
+    heads = ["chapter", "submissions", "mean computed score", "of", "most frequent mistake"]
     return tabulate(lines, headers=heads, floatfmt=("", "", ".1f", "g", ""), disable_numparse=[0, 4])
 
 
