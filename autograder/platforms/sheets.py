@@ -11,8 +11,12 @@ from autograder.errors import UserError
 from check.words import shown
 
 MAX_BYTES = 50_000_000
-# Moodle's English, "Tuesday, 3 February 2026, 10:00 AM" (lang/en/langconfig.php, strftimedaydatetime), and with 24 h.
-_TIME_FORMATS = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%d %B %Y, %I:%M %p", "%d/%m/%Y, %H:%M")
+# Moodle's English, "Tuesday, 3 February 2026, 10:00 AM" (lang/en/langconfig.php, strftimedaydatetime), and with 24 h;
+# its English of the United States, "Tuesday, February 3, 2026, 10:00 AM" (lang/en_us/langconfig.php).
+_TIME_FORMATS = (
+    *("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%d %B %Y, %I:%M %p", "%d/%m/%Y, %H:%M"),
+    "%A, %B %d, %Y, %I:%M %p",
+)
 
 
 csv.field_size_limit(MAX_BYTES)  # Moodle's worksheet holds whole texts that students wrote

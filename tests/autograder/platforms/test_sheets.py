@@ -49,6 +49,7 @@ def test_a_cell_may_hold_a_long_text(sheet):
 
 @pytest.mark.parametrize(("text", "expected"), [
     ("Tuesday, 3 February 2026, 10:00 AM", datetime(2026, 2, 3, 9)),
+    ("Tuesday, February 3, 2026, 10:00 PM", datetime(2026, 2, 3, 21)),
     ("Saturday, 3 July 2027, 14:30", datetime(2027, 7, 3, 12, 30)),
     ("2026-02-03T10:00:00Z", datetime(2026, 2, 3, 10)), ("2026-02-03T10:00:00+05:00", datetime(2026, 2, 3, 5)),
     ("-", None), ("", None), ("Dienstag, 3. Februar 2026, 10:00", None),
