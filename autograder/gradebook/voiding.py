@@ -34,6 +34,8 @@ class Effect:
 def find_exercise(course: Path, name: str) -> tuple[str, str]:
     """Return the released chapter that has an exercise, and its graded cell. Raises UserError if none has it."""
     chapters = {path.stem: _points(load_handout(course, path.stem)) for path in released_notebooks(course)}
+    if not chapters:
+        raise UserError(f"no chapter is released in {course}: run `autograder release CHAPTER` first")
     for chapter, points in chapters.items():
         for cell in points:
             if exercise_of(cell) == name:

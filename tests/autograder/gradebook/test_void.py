@@ -282,6 +282,11 @@ def test_an_ungraded_chapter_has_nothing_to_void(released_course, tmp_path, caps
     assert "no submission of 01_attention is graded yet: run `autograder grade 01_attention` first" in message
 
 
+def test_a_wrong_folder_is_named(tmp_path, capsys):
+    assert main(["void", "softmax", "--drop", "--course", str(tmp_path / "corse")]) == 2
+    assert f"no chapter is released in {tmp_path / 'corse'}: run `autograder release" in capsys.readouterr().err
+
+
 def test_a_damaged_file_is_named(course, run):
     (course / "voided.json").write_text("{")
     code, out = run("grade", CHAPTER)
