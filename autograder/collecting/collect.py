@@ -24,6 +24,7 @@ from autograder.gradebook.attempts import handed_in as time_in_course
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.deadlines import load_rules
 from autograder.gradebook.hand_in_times import EXACT, LATE_MARK, UNCHANGED, time_handed_in
+from autograder.gradebook.hand_in_times import FILE as OWN_TIME
 from autograder.gradebook.queries import due_date, known_students, recorded_times
 from autograder.gradebook.regrading import gather, gradable
 from autograder.gradebook.submitted_folder import (
@@ -112,9 +113,11 @@ def collect(
             in_table = finder.times.get(candidate.name.key)
             handed_in, source = time_handed_in(layout.platform, candidate.name.late, written, in_table, due)
             in_time = source == LATE_MARK and not candidate.name.late
-            exact = student not in of_marks and time_in_course(course / "submitted" / student / chapter)
-            if effect == "unchanged" and source == LATE_MARK and exact:
+            known_time = time_in_course(course / "submitted" / student / chapter)
+            if effect == "unchanged" and source == LATE_MARK and known_time and student not in of_marks:
                 handed_in, source = None, EXACT
+            elif effect == "unchanged" and source == OWN_TIME and handed_in and known_time:
+                handed_in = min(handed_in, known_time)  # a copy of the folder may have later times
             elif effect == "unchanged" and student in found.requests and not in_time:
                 handed_in, source = None, UNCHANGED  # a request must not make the notebook late
             placements[student], sources[student] = Placement(path, written, effect, handed_in), source

@@ -187,6 +187,12 @@ def test_files_in_a_folder_have_their_own_times(course, tmp_path, capsys):
     os.utime(path, (1_770_112_800, 1_770_112_800))
     _, printed = collect(course, tmp_path / "download", capsys)
     assert stamps(course) == {"ada": "2026-02-03 10:00:00 UTC\n"} and "the file's own time: 1" in printed.out
+    os.utime(path, (1_770_120_000, 1_770_120_000))  # a copy of the folder, or another clone of a repository
+    collect(course, tmp_path / "download", capsys)
+    assert stamps(course) == {"ada": "2026-02-03 10:00:00 UTC\n"}
+    os.utime(path, (1_770_109_200, 1_770_109_200))
+    collect(course, tmp_path / "download", capsys)
+    assert stamps(course) == {"ada": "2026-02-03 09:00:00 UTC\n"}
 
 
 def test_a_late_submission_is_graded_as_late(course, zipped, due, contents, capsys):
