@@ -51,6 +51,10 @@ def _(draw):
     one_guess = {"draft": np.array([0]), "small": np.array([[0.6, 0.16, 0.24]]), "chances": np.array([0.9])}
     most_missing_first = np.array([[0.1, 0.5, 0.4], [0.2, 0.3, 0.5]])
     yield "the token that is missing most comes first", one_guess | {"large": most_missing_first, "place": 0.3}
+    yield "the other token that is missing", one_guess | {"large": most_missing_first, "place": 0.75}
+    yield "less is missing than the large model gives", one_guess | {"large": most_missing_first, "place": 0.6}
+    accepted = one_guess | {"chances": np.array([0.1])}
+    yield "not the likeliest free token", accepted | {"large": most_missing_first, "place": 0.3}
 
 
 @accept_draft.cases("zeros, and no draft", points=1)

@@ -10,7 +10,8 @@ from autograder.exercises.model.repaired_model_loss import PADS
 from autograder.exercises.model.repaired_model_loss import padded_by as loss_by_pads
 from autograder.exercises.model.shared import decoded, encoded, tables_replaced_by_the_shared_one
 from autograder.exercises.project.top_p import before, checked, cut
-from solutions import decoding, masking, model, position, project, training
+from autograder.exercises.since import accept_draft
+from solutions import decoding, masking, model, position, project, since, training
 from solutions.attention import softmax
 from solutions.memory import memory_mask
 from tests.autograder.exercises.holes.register import MANY, SOME, hole
@@ -86,6 +87,35 @@ def logarithms_of_a_little_more(logits, teacher_logits, counts):
     n = logits.dtype.type(max(counts.sum(), 1))
     grad = np.where(counts[..., None], student * (surplus - divergence) / n, 0).astype(logits.dtype)
     return (divergence[counts].sum() / n).astype(logits.dtype), grad
+
+
+def drawn_by(draft, small, large, chances, place, *, missing, free=accept_draft.drawn):
+    tokens = since.accept_draft(draft, small, large, chances, place)
+    n = len(tokens) - 1
+    last = free(large[n], place) if n == len(draft) else missing(small[n], large[n], place)
+    return np.append(tokens[:-1], last)
+
+
+def right_missing(small, large, place):
+    return accept_draft.drawn(np.maximum(large - small, 0), place)
+
+
+@hole("accept_draft", (104, 111))
+def what_is_missing_most(*inputs, **named):
+    return drawn_by(*inputs, **named, missing=lambda small, large, place: (large - small).argmax())
+
+
+@hole("accept_draft", MANY)
+def larger_ones_drawn_from_large(*inputs, **named):
+    def missing(small, large, place):
+        return accept_draft.drawn(np.where(large > small, large, 0), place)
+
+    return drawn_by(*inputs, **named, missing=missing)
+
+
+@hole("accept_draft", (109,))
+def likeliest_free_token(*inputs, **named):
+    return drawn_by(*inputs, **named, missing=right_missing, free=lambda large, place: large.argmax())
 
 
 # -------------------------------------------------------------------------------------------------------- nothing
