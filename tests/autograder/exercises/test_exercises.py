@@ -57,7 +57,15 @@ def test_every_key_distinguishes_small_numbers_added_to_a_sum():
     assert problems(softmax, make_key(softmax, 8_006_109)) == []
 
 
-@pytest.mark.parametrize(("name", "seed"), [("delta_rule_backward", 150), ("route_backward", 1484)])
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        ("delta_rule_backward", 150),
+        ("route_backward", 1484),
+        ("self_attention_backward", 1513),
+        ("self_attention_backward", 20_009),
+    ],
+)
 def test_no_key_asks_for_a_gradient_that_is_rounding_alone(name, seed):
     """With these keys a right answer was off by more than allowed, because terms of a gradient cancelled."""
     exercise = find_exercise(name)
