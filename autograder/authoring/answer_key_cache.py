@@ -25,7 +25,7 @@ from check.key import Key
 # Everything that decides a key: these files, and the packages that they import. Processors round differently, too, but
 # so do students' processors, and the judge tolerates it.
 SOURCES = (
-    *("autograder/*.py", "autograder/authoring/*.py", "autograder/exercises/**/*.py", "check/*.py"),
+    *("autograder/[!_]*.py", "autograder/authoring/*.py", "autograder/exercises/**/*.py", "check/*.py"),
     "solutions/*.py",
 )
 DATA = ("autograder/exercises/**/*.npz",)  # that exercises draw cases from
