@@ -39,3 +39,11 @@ def test_the_benchmark_of_the_classes_counts_a_process_whose_time_the_kernel_add
     parent = "import signal, subprocess, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN)"
     subprocess.run([sys.executable, "-c", f"{parent}; subprocess.run([sys.executable, '-c', {worker!r}])"], check=True)
     assert classes.processor_seconds() - before > 0.5  # Linux counts in ticks
+
+
+def test_the_benchmark_of_rounding_finds_a_case_that_one_rounding_decides():
+    from autograder.authoring.exercise import find_exercise
+    from benchmarks import rounding
+
+    assert rounding.decided_by_rounding(find_exercise("clip_gradients"), 3) == ["single precision"]  # an exact length
+    assert rounding.decided_by_rounding(find_exercise("softmax"), 3) == []
