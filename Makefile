@@ -1,8 +1,10 @@
 # make            set up, build the book, release the chapters, grade an example class, print where everything is
+# make formgrader install what only `autograder watch`, `autograder passback` and a course's server on a hub need
 # make serve      serve the book, so that the exercises in its pages run
 # make pdf, epub  make the book's other forms
 # make formulas   store the formulas as HTML, after a change of a formula; needs Node 20 or newer and npm
-# make bytecode   store the bytecode of Python's modules for the pages, after a change of Pyodide; needs Node 20 or newer
+# make bytecode   store the bytecode of Python's modules for the pages, after a change of Pyodide;
+#                 needs Node 20 or newer
 # make check      lint, import contracts, types, workflows and the fast tests: a minute
 # make exercise NAME=softmax
 #                 test one exercise, print its kill table and its messages
@@ -10,12 +12,13 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 # Folders of installed packages that nothing here imports: their tests, lexers for other languages, PyTorch's compilers.
-RARE := tests|testing|lexers|dialects|_vendored|pip|setuptools|sympy|mpmath|networkx|mypyc?|torchgen|fontTools|hypothesis|$\
-	pypdf|_inductor|_dynamo|onnx
+RARE := tests|testing|lexers|dialects|_vendored|pip|setuptools|sympy|mpmath|networkx|mypyc?|torchgen|fontTools|$\
+	hypothesis|pypdf|_inductor|_dynamo|onnx
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 # Every account of a hub runs this Python, so it must not be in a home directory.
 HUB_PYTHON ?= /usr/bin/python3
 HUB ?= .hub
+DEPLOY := autograder/hub/deploy
 # Two targets run at a time. The long ones, the book and the example class, start first.
 MAKEFLAGS += --jobs=2
 
@@ -23,7 +26,8 @@ export OMP_NUM_THREADS ?= 1
 # Many container images set this. Without bytecode, each process of pytest rewrites all assertions again: three seconds.
 export PYTHONDONTWRITEBYTECODE :=
 
-COURSE := $(shell find chapters check solutions autograder -name '*.md' -o -name '*.py' -o -name '*.npz' -o -name '*.j2' -o -name '*.css') \
+COURSE := $(shell find chapters check solutions autograder -path autograder/hub -prune -o -type f \
+	\( -name '*.md' -o -name '*.py' -o -name '*.npz' -o -name '*.j2' -o -name '*.css' \) -print) \
 	nbgrader_config.py requirements.txt requirements-torch.txt CITATION.cff _config.yml
 WORKFLOWS := $(wildcard .github/workflows/*.yml)
 BOOK := $(COURSE) _toc.yml $(shell find book -type f -not -name '*.pyc') $(wildcard chapters/*.bib chapters/*.yml)
@@ -62,15 +66,15 @@ example: example/summary.txt
 hub: $(HUB)/.done
 formgrader: .venv/.formgrader
 hub-demo: .venv/.formgrader $(HUB)/.done
-	$(BIN)/python deploy/demo.py --hub $(HUB)
+	$(BIN)/python $(DEPLOY)/demo.py --hub $(HUB)
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("This course needs Python 3.11 or newer; " \
-		"this is %d.%d. To take another one: make PYTHON=python3.12" % v[:2])'
+		"this is %d.%d. To take another one: make PYTHON=/path/to/python" % v[:2])'
 	$(PYTHON) -m venv .venv
 
-# If an index or a folder offers the CPU build, pip prefers it to PyPI's build for CUDA, but not when a hash is required.
-# So download first, then check the hash of the downloaded file.
+# If an index or a folder offers the CPU build, pip prefers it to PyPI's build for CUDA, but not when a hash is
+# required. So download first, then check the hash of the downloaded file.
 .venv/.torch: requirements-torch.txt | $(BIN)/python
 	$(BIN)/pip download --quiet --disable-pip-version-check --no-deps --dest .venv/torch $$(grep -o '^torch==[^ ]*' $<)
 	$(PIP) --no-compile --no-deps --require-hashes --no-index --find-links .venv/torch -r $<
@@ -86,6 +90,7 @@ $(BIN)/python:
 
 # PyTorch for CUDA needs NVIDIA's libraries, which are not in the lists. pip finds them, without hashes.
 .venv/.done: .venv/.torch .venv/.pins pyproject.toml
+	$(BIN)/pip check > /dev/null || echo "This build of PyTorch needs more packages. No hash of them is known to check."
 	$(BIN)/pip check > /dev/null || $(PIP) $$(grep -oh '^[^ #]*==[^ ]*' requirements.txt requirements-torch.txt)
 	$(PIP) --no-deps --no-build-isolation -e .
 # Compile the installed packages on all processors; pip would use one, and would compile the rare folders too. Some
@@ -121,19 +126,19 @@ example/summary.txt: .venv/.done $(COURSE)
 	$(BIN)/python -m autograder.example.example_class > $@.new || { cat $@.new; exit 1; }
 	mv $@.new $@
 
-# What the course's own server on a hub needs, so that the instructors can share formgrader.
-.venv/.formgrader: .venv/.done deploy/requirements.txt
-	$(PIP) -r deploy/requirements.txt
+# What only autograder/hub needs: to share formgrader on a hub, to grade on arrival, and to send scores over LTI.
+.venv/.formgrader: .venv/.done $(DEPLOY)/requirements.txt
+	$(PIP) -r $(DEPLOY)/requirements.txt
 	touch $@
 
 # JupyterHub and the packages that students need, in an environment of their own that holds no solutions. See
-# deploy/README.md.
-$(HUB)/.done: deploy/requirements.txt deploy/package-lock.json
+# autograder/hub/deploy/README.md.
+$(HUB)/.done: $(DEPLOY)/requirements.txt $(DEPLOY)/package-lock.json
 	command -v npm > /dev/null || { echo "A hub needs Node 20 or newer and npm, for its proxy."; exit 1; }
 	echo "Setting up $(HUB): about two minutes."
 	test -x $(HUB)/bin/python || $(HUB_PYTHON) -m venv $(HUB)
-	$(HUB)/bin/pip install --quiet --disable-pip-version-check -r deploy/requirements.txt
-	cp deploy/package.json deploy/package-lock.json $(HUB)
+	$(HUB)/bin/pip install --quiet --disable-pip-version-check -r $(DEPLOY)/requirements.txt
+	cp $(DEPLOY)/package.json $(DEPLOY)/package-lock.json $(HUB)
 	npm ci --silent --prefix $(HUB)
 	touch $@
 
@@ -169,13 +174,13 @@ fast: setup
 exercise: setup
 	test -n "$(NAME)" || { echo "Which exercise? For example: make exercise NAME=softmax"; exit 2; }
 	$(BIN)/autograder exercise $(NAME)
-	$(BIN)/pytest --exercise $(NAME) tests/autograder/exercises
+	$(BIN)/pytest --exercise $(NAME) tests/autograder/exercises tests/explanations
 
 # mypy runs beside the tests; without its cache it needs 13 seconds of one processor.
 test: types tests
-# ALL=1 also runs the tests marked `thorough` and those of the hub; with UNTIL, only the thorough ones that begin before
-# that time, in seconds as `date +%s` gives them.
-tests: lint format contracts workflows $(if $(ALL),$(if $(CAN_RUN_HUB),hub formgrader))
+# ALL=1 also runs the tests marked `thorough` and those of a running hub; with UNTIL, only the thorough ones that begin
+# before that time, in seconds as `date +%s` gives them.
+tests: lint format contracts workflows formgrader $(if $(ALL),$(if $(CAN_RUN_HUB),hub))
 	$(PYTEST) --numprocesses=$(TESTERS) --durations=20 $(if $(ALL),$(if $(UNTIL),--thorough-until=$(UNTIL)),--quick)
 
 clean:

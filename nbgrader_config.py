@@ -44,17 +44,10 @@ c.GenerateAssignment.preprocessors = [
 # from the released one, with verdicts and scores in it. There is nothing left to sanitise or to execute.
 c.Autograde.exporter_class = "autograder.gradebook.plugin.SubmissionExporter"
 c.Autograde.sanitize_preprocessors = []
-c.Autograde.autograde_preprocessors = [
-    "autograder.gradebook.plugin.SaveScores",
-    "autograder.gradebook.late_penalty.PenaltiesForLateWork",
-    "autograder.gradebook.plugin.MarkRecorded",
-]
+c.Autograde.autograde_preprocessors = ["autograder.gradebook.plugin.SaveScores"]
 
 # If a student hands in several times, the last graded attempt counts, or the best one:
 # c.Attempts.counts = "best"
-
-# Credit for late work by steps, as `autograder due --late` sets them.
-c.AssignLatePenalties.plugin_class = "autograder.gradebook.late_penalty.LateCredit"
 
 # --------------------------------------------------------- nbgrader generate_feedback and formgrader
 c.GenerateFeedback.exporter_class = "autograder.pages.feedback.FeedbackExporter"
@@ -77,5 +70,5 @@ c.HTMLExporter.template_paths = [str(folder) for folder in folders]
 
 # ------------------------------------------------------- nbgrader collect and nbgrader release_feedback
 # Where students have accounts, the exchange is theirs to write: nbgrader's own collector follows their links.
-c.ExchangeFactory.collect = "autograder.gradebook.exchange.CollectFromOwners"
-c.ExchangeFactory.release_feedback = "autograder.gradebook.exchange.ReleaseFeedbackToOwners"
+c.ExchangeFactory.collect = "autograder.hub.exchange.CollectFromOwners"
+c.ExchangeFactory.release_feedback = "autograder.hub.exchange.ReleaseFeedbackToOwners"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class UserError(Exception):
-    """Something that the user of a command did, or has to do, stops it; the message says what in their words.
+    """A command stops because of something that its user did or must do; the message says what, in the user's words.
 
     The command line prints the message of such an error. Every other exception is a bug, and shows its traceback.
     """

@@ -7,6 +7,7 @@ from pathlib import Path
 from autograder.errors import UserError
 
 REPO = Path(__file__).resolve().parent.parent
+HUB = Path("autograder", "hub")  # nothing of it gets into the book or into a release
 
 
 def chapter_names(repo: Path = REPO) -> list[str]:

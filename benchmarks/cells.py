@@ -12,7 +12,7 @@ import argparse
 import contextlib
 import importlib
 import inspect
-import json
+import io
 import os
 import re
 import sys
@@ -23,17 +23,7 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
-IN_PAGE = ROOT / "book" / "live" / "in_page"
-ABSENT = "torch", "sacrebleu"  # a page has no such package, so this machine's run gets none either
-PAGE = """<!DOCTYPE html><title>Cells</title><script type="module">
-const worker = new Worker("worker.js", { type: "module" });
-worker.onmessage = ({ data }) => { window[data.kind] = data; };
-const address = (path) => new URL(path, location.href).href;
-const drivers = ["own_solutions.py", "exercise_run.py", "steps.py"].map(address);
-const [assets, bundle] = ["pyodide/", "files.zip"].map(address);
-worker.postMessage({ kind: "start", assets, bundle, drivers });
-window.ask = (job) => { delete window.done; worker.postMessage({ id: 1, job, tried: true }); };
-</script>"""
+DRIVERS = ("own_solutions.py", "exercise_run.py", "steps.py")
 
 
 def solved(name):
@@ -48,7 +38,7 @@ def solved(name):
 
 
 def helpers(sources):
-    """Return name -> source of the functions that solutions import from each other, and a reader's answers do not."""
+    """Return name -> source of the functions that solutions import from each other but that a reader's answers lack."""
     functions = {}
     for module, names in re.findall(r"^ *from (solutions\.\w+) import (.+)$", "\n".join(sources), re.MULTILINE):
         for name in names.split(", "):
@@ -60,13 +50,12 @@ def earlier_chapters(name):
     """Return the chapters before this one, as a Reader takes them, all solved."""
     from autograder.chapter.chapter import read_chapter
     from autograder.layout import chapter_names
-    from book.live.self_study import setup_of
 
     chapters = []
     for earlier in chapter_names():
         if earlier < name:
             answers = solved(earlier)
-            setup = setup_of(read_chapter(earlier))
+            setup = read_chapter(earlier).setup
             chapters.append(
                 {"number": int(earlier[:2]), "setup": setup, "names": [*answers], "cells": [*answers.items()]}
             )
@@ -75,12 +64,12 @@ def earlier_chapters(name):
 
 def jobs(name):
     """Yield for each cell that can be tried: its line in the chapter's file, its job, and the cells that cannot run."""
-    from autograder.chapter.chapter import read_chapter
-    from book.live.given_cells import given_cells, is_class
-    from book.live.self_study import given_functions
+    from autograder.chapter.chapter import GIVEN, read_chapter
+    from book.live.page_needs import given_cells, is_class
+    from book.live.self_study import helper_functions
 
     chapter, earlier = read_chapter(name), earlier_chapters(name)
-    functions = given_functions(chapter)
+    functions = helper_functions(chapter)
     answers, above, cannot_run = solved(name), [], set()
     imported = helpers([source for chapter in earlier for _, source in chapter["cells"]] + [*answers.values()])
     descriptions = iter(given_cells(chapter, set(functions)))
@@ -89,33 +78,25 @@ def jobs(name):
             exercise = next(name for name, stub in chapter.stubs.items() if stub == cell.source)
             if not is_class(cell.source):  # a class is a module of PyTorch, which a page does not have
                 above.append((exercise, answers[exercise]))
-        elif cell.part in ("setup", "demo"):
+        elif cell.part in ("setup", *GIVEN):
             above.append((f"cell-{len(above)}", cell.source))
             description = next(descriptions)
-            if "lacks" in description:
+            if "lacks" in description or cell.part == "hand-in":  # only an unzipped chapter knows what to hand in
                 cannot_run.add(above[-1][0])
             else:
                 rests = [exercise for exercise in description.get("rests", ()) if exercise in answers]
-                job = {"cells": [*above], "rests": rests, "given": imported | functions, "earlier": earlier}
+                job = {"cells": [*above], "rests": rests, "helpers": imported | functions, "earlier": earlier}
                 yield cell.line, job, cannot_run
 
 
-def write_site(folder, chapter):
-    """Write a page that runs jobs into a folder, and the chapter's files for study into its folder "course"."""
+def study_bundle(chapter):
+    """Return the zip file of a chapter's files for study."""
     from autograder.chapter.targets import read_targets
     from autograder.release.build import released_files
-    from book.live import assets
-    from book.live.built_files import python_files
-    from book.live.self_study import study_files, zipped
+    from autograder.release.bundle import zipped
+    from book.live.self_study import study_files
 
-    files = study_files(released_files(chapter, read_targets(ROOT / "chapters")), chapter)
-    contents = {"index.html": PAGE.encode(), "files.zip": zipped(files)}
-    contents |= {file.name: file.read_bytes() for file in (IN_PAGE / "worker.js", *IN_PAGE.glob("*.py"))}
-    contents |= {f"pyodide/{file}": data for file, data in python_files(assets.files()).items()}
-    (folder / "pyodide").mkdir()
-    for path, data in contents.items():
-        (folder / path).write_bytes(data)
-    zipfile.ZipFile(folder / "files.zip").extractall(folder / "course")
+    return zipped(study_files(released_files(chapter, read_targets(ROOT / "chapters")), chapter))
 
 
 def compared(browser, name):
@@ -126,35 +107,28 @@ def compared(browser, name):
     import figures  # noqa: F401  modules that are first imported below are forgotten after each run
 
     from autograder.chapter.chapter import read_chapter
+    from benchmarks.in_browser import worker
     from book.live.in_page import cell_run
-    from book.serve import serving
     from check.bundle_data import FOLDER
 
-    tried = list(jobs(name))
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        write_site(folder, read_chapter(name))
-        course = folder / "course"
-        absent = mock.patch.dict(sys.modules, dict.fromkeys(ABSENT))
+    tried, files = list(jobs(name)), study_bundle(read_chapter(name))
+    with tempfile.TemporaryDirectory() as course:
+        zipfile.ZipFile(io.BytesIO(files)).extractall(course)
+        absent = mock.patch.dict(sys.modules, {"torch": None})  # as in a page
         # In the browser `check` finds its data in its own folder. Here it is the repository's `check`, without data.
-        data = mock.patch.dict(os.environ, {FOLDER: str(course / "check")})
-        with serving(folder) as address:
-            browser.open(f"{address}/index.html")
-            browser.wait("window.ready || window.broken", seconds=600)
+        data = mock.patch.dict(os.environ, {FOLDER: str(Path(course, "check"))})
+        with worker(browser, files, DRIVERS, tried=True) as ask:
             for line, job, cannot_run in tried:
                 started = time.monotonic()
-                browser.evaluate(f"ask({json.dumps(job)})")
-                browser.wait("window.done || window.broken", seconds=600)
+                in_browser = ask(job)
                 seconds = time.monotonic() - started
-                broken = browser.evaluate("window.broken?.text")
-                assert broken is None, broken
                 # Outside the course's folder, Python would import the repository's own `solutions`.
                 with absent, data, contextlib.chdir(course):
+                    sys.modules.pop("parity", None)  # it may have been imported with PyTorch
                     here = cell_run.run(job)
-                answers = here, browser.evaluate("window.done.answer")
-                for answer in answers:
+                for answer in (here, in_browser):
                     answer["broken"] = [cell for cell in answer["broken"] if cell not in cannot_run]
-                yield line, *answers, seconds
+                yield line, here, in_browser, seconds
 
 
 def main():
@@ -184,7 +158,7 @@ def main():
 
 
 def succeeded(answer):
-    """Return whether a cell, and all cells above it, ran to the end."""
+    """Whether a cell, and all cells above it, ran to the end."""
     return not (answer["error"] or answer["waits"] or answer["broken"])
 
 

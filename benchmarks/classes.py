@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/classes.py [--chapters 01_attention 08_model] [--submissions 45] [--rounds 3] [--dask 4]
 
 The table is in Markdown: for each chapter the median over the rounds, then the least and the greatest. "Again" is a
-second command, for which nothing is new. The last line adds up the chapters for a class of 1,000. With --dask, the
-same commands also run on so many worker processes of a Dask cluster on this machine, in turns with the usual ones. The
+second command, which finds nothing new. The last line adds up the chapters for a class of 1,000. With --dask, the same
+commands also run on that many worker processes of a Dask cluster on this machine, in turns with the usual ones. The
 processor time is that of the whole machine, so nothing else should run. The benchmark asserts nothing, because times
 depend on the machine.
 """
@@ -13,7 +13,6 @@ import argparse
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,11 +24,15 @@ import psutil
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from autograder.layout import chapter_names
 from autograder.release.publish import publish
-from benchmarks.chapters import OTHERS, RIGHT, WRONG
-from benchmarks.grading import hand_in
+from benchmarks.timing import grade_command, hand_in, seconds_of
 
+# One right notebook, three with one wrong function each, and four others.
+STUDENTS = (
+    *("perfect", "mistake-1", "mistake-2", "unknown-mistake"),
+    *("blank", "half-done", "by-loops", "noisy"),
+)
 MS = 1000
-ENDED = 0.5  # seconds after which the kernel has ended the workers of a command that has ended
+ENDED = 0.5  # seconds that the kernel needs to end a command's workers
 
 
 def main():
@@ -46,7 +49,7 @@ def main():
         for chapter in options.chapters:
             course = Path(folder, chapter)
             publish(course, [chapter])
-            hand_in(course, options.submissions, chapter, (RIGHT, *WRONG, *OTHERS))
+            hand_in(course, options.submissions, chapter, STUDENTS)
             rounds = [times(course, chapter, dask and dask.scheduler_address) for _ in range(options.rounds)]
             columns = list(zip(*rounds, strict=True))
             scales = (MS / options.submissions, MS / options.submissions, 1, MS / options.submissions)
@@ -57,7 +60,7 @@ def main():
 
 
 def cluster(workers):
-    """Return a Dask cluster of so many processes on this machine, as a context; nothing without workers."""
+    """Open a Dask cluster of `workers` processes on this machine, as a context; without workers, do nothing."""
     if not workers:
         return nullcontext()
     from dask.distributed import LocalCluster  # importing it takes a second
@@ -70,33 +73,23 @@ def times(course, chapter, scheduler):
     with tempfile.TemporaryDirectory(dir=course.parent) as folder:
         local = shutil.copytree(course, Path(folder, "local"))
         before = processor_seconds()
-        wall = seconds_of(local, chapter)
+        wall = seconds_of(grade_command(local, chapter))
         processor = processor_seconds() - before
-        again = seconds_of(local, chapter)
+        again = seconds_of(grade_command(local, chapter))
         if not scheduler:
             return wall, processor, again
         remote = shutil.copytree(course, Path(folder, "remote"))
-        return wall, processor, again, seconds_of(remote, chapter, "--scheduler", scheduler)
+        return wall, processor, again, seconds_of(grade_command(remote, chapter, "--scheduler", scheduler))
 
 
 def processor_seconds():
-    """Return how long this machine's processors have worked, for whichever program.
+    """Return how long this machine's processors have worked, for any program.
 
-    No sum over processes would do: a sandbox's are killed, and the kernel adds their time to no parent's.
+    A sum over processes would miss those of a sandbox: they are killed, and the kernel adds their time to no parent's.
     """
     time.sleep(ENDED)
     spent = psutil.cpu_times()
     return spent.user + spent.nice + spent.system + spent.irq + spent.softirq
-
-
-def seconds_of(course, chapter, *options):
-    """Return the seconds of one command."""
-    command = [sys.executable, "-m", "autograder", "grade", chapter, "--course", str(course), *options]
-    started = time.perf_counter()
-    done = subprocess.run(command, cwd=Path(__file__).parent.parent, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    return time.perf_counter() - started
 
 
 def spread(values, scale):

@@ -57,7 +57,7 @@ def packed(outcome):
 
 
 def has_wrong_values(key, before, after):
-    """Return whether a case that still runs to its end has the mistake's wrong values."""
+    """Whether a case that still runs to its end has the mistake's wrong values."""
     triples = zip(key.cases, before, after, strict=True)
     return any(
         o.raised == b.raised and any(f.kind not in FORM_KINDS for f in faults(key, c.expected, b))

@@ -2,25 +2,23 @@
 
     .venv/bin/python benchmarks/grading.py [--submissions 24] [--ours 240] [--rounds 3]
 
-Stock nbgrader runs with its defaults: it executes every notebook from top to bottom in a kernel, one after the other.
+Stock nbgrader runs with its defaults: it executes every notebook from top to bottom in a kernel, one after another.
 Both commands write the gradebook. Ours also writes the feedback pages, for which stock nbgrader needs a second command.
 Our class is larger, so that the start of the command weighs as little as it does in stock nbgrader's slower run.
 The benchmark asserts nothing, because times depend on the machine.
 """
 
 import argparse
-import json
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from autograder.example import example_class
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from autograder.release.publish import publish
+from benchmarks.timing import grade_command, hand_in, seconds_of
 
 CHAPTER = "01_attention"
 # The students of the example class whose notebooks stock nbgrader can grade without a time limit.
@@ -39,7 +37,7 @@ def main():
         courses = {name: Path(folder, f"course-{name}") for name in sizes}
         for name, course in courses.items():
             publish(course, [CHAPTER])
-            hand_in(course, sizes[name])
+            hand_in(course, sizes[name], CHAPTER, STUDENTS)
         for number in range(options.rounds):
             for name, command in commands(Path(folder), number).items():
                 whose = name.split()[0]
@@ -48,23 +46,12 @@ def main():
     print_rates(sizes, times)
 
 
-def hand_in(course, count, chapter=CHAPTER, students=STUDENTS):
-    """Write `count` submissions of these students of the example class, each with different bytes."""
-    content = {example.student: example.content for example in example_class.examples(course, chapter)}
-    for number in range(count):
-        notebook = json.loads(content[students[number % len(students)]])
-        notebook["metadata"]["handed_in"] = number
-        path = course / "submitted" / f"student-{number:03d}" / chapter / f"{chapter}.ipynb"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(notebook), encoding="utf-8")
-
-
 def commands(folder, number):
     """Return the commands to time, by name. Stock nbgrader runs where it finds no configuration."""
     nbgrader, stock = [sys.executable, "-m", "nbgrader"], f"--course-dir={folder}/{number}-stock"
     return {
         "stock": [*nbgrader, "autograde", CHAPTER, stock],
-        "ours": [sys.executable, "-m", "autograder", "grade", CHAPTER, "--course", f"{folder}/{number}-ours"],
+        "ours": grade_command(folder / f"{number}-ours", CHAPTER),
         "stock feedback": [*nbgrader, "generate_feedback", CHAPTER, stock],
     }
 
@@ -74,14 +61,7 @@ def timed(course, graded, command):
     if not graded.exists():
         # Leave out the course's nbgrader_config.py, which replaces parts of nbgrader with ours.
         shutil.copytree(course, graded, ignore=shutil.ignore_patterns("nbgrader_config.py"))
-    repo = str(Path(__file__).resolve().parent.parent)
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = os.environ | {"PATH": path, "PYTHONPATH": repo, "PYTHONWARNINGS": "ignore"}
-    started = time.perf_counter()
-    done = subprocess.run(command, cwd=graded.parent, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    return time.perf_counter() - started
+    return seconds_of(command, graded.parent)
 
 
 def print_rates(sizes, times):

@@ -11,11 +11,9 @@ This file also runs in the browser, where only NumPy, `check` and the exercises 
 
 import argparse
 import importlib
-import json
 import os
 import sys
 import tempfile
-import zipfile
 from pathlib import Path
 
 from autograder.layout import REPO, exercise_names, number_and_word
@@ -23,16 +21,8 @@ from check import key
 from check.bundle_data import FOLDER
 from check.checking import tried
 
-SHIPPED = ("autograder/__init__.py", "autograder/errors.py", "autograder/layout.py", "check/*.py", "solutions/*.py")
+SHIPPED = ("autograder/__init__.py", "autograder/errors.py", "autograder/layout.py", "check/**/*.py", "solutions/*.py")
 SHIPPED += ("autograder/authoring/**/*.py", "autograder/exercises/**/*.py", "chapters/[0-9]*.md")
-PAGE = """<!DOCTYPE html><title>Parity</title><script type="module">
-const worker = new Worker("worker.js", { type: "module" });
-worker.onmessage = ({ data }) => { window[data.kind] = data; };
-const address = (path) => new URL(path, location.href).href;
-const [assets, bundle, ...drivers] = ["pyodide/", "files.zip", "exercise_run.py", "steps.py"].map(address);
-worker.postMessage({ kind: "start", assets, bundle, drivers });
-window.judge = (job) => { delete window.done; worker.postMessage({ id: 1, job }); };
-</script>"""
 KEYS = "check/keys"
 
 
@@ -77,27 +67,17 @@ def run(job):
     return verdicts
 
 
-def prepare(folder, chapters, keys):
-    """Write a page that judges answers into a folder, and the chapters' public keys into the folder `keys`."""
+def shipped(chapters, keys):
+    """Return the zip file of what the browser needs. Write the chapters' public keys into the folder `keys`."""
     from autograder.authoring.make_key import PUBLIC_SEED, full_key
-    from book.live import assets
-    from book.live.built_files import python_files
+    from autograder.release.bundle import zipped
 
     for chapter in chapters:
         for exercise in exercises(chapter):
             key.save(full_key(exercise, PUBLIC_SEED), keys / f"{exercise.name}.npz")
-    with zipfile.ZipFile(folder / "files.zip", "w") as archive:
-        for file in sorted({file for pattern in SHIPPED for file in REPO.glob(pattern)}):
-            archive.write(file, file.relative_to(REPO))
-        for file in keys.iterdir():
-            archive.write(file, f"{KEYS}/{file.name}")
-    (folder / "index.html").write_text(PAGE)
-    for name in ("worker.js", "steps.py"):
-        (folder / name).write_bytes((REPO / "book" / "live" / "in_page" / name).read_bytes())
-    (folder / "exercise_run.py").write_bytes(Path(__file__).read_bytes())
-    (folder / "pyodide").mkdir()
-    for name, content in python_files(assets.files()).items():
-        (folder / "pyodide" / name).write_bytes(content)
+    files = {file for pattern in SHIPPED for file in REPO.glob(pattern)}
+    contents = {file.relative_to(REPO).as_posix(): file.read_bytes() for file in files}
+    return zipped(contents | {f"{KEYS}/{file.name}": file.read_bytes() for file in keys.iterdir()})
 
 
 def compared(browser, chapters):
@@ -107,28 +87,18 @@ def compared(browser, chapters):
     """
     from unittest.mock import patch
 
-    from book.serve import serving
+    from benchmarks.in_browser import worker
 
+    own = {"exercise_run.py": Path(__file__).read_bytes()}
     # In the browser the keys are in the folder of `check`, where `check` looks for them by default.
-    with tempfile.TemporaryDirectory() as temporary, patch.dict(os.environ, {FOLDER: temporary}):
-        folder, keys = Path(temporary, "site"), Path(temporary, "keys")
-        folder.mkdir(), keys.mkdir()
-        prepare(folder, chapters, keys)
-        with serving(folder) as address:
-            browser.open(f"{address}/index.html")
-            _wait(browser, "ready", seconds=600)
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {FOLDER: folder}):
+        keys = Path(folder, "keys")
+        keys.mkdir()
+        files = shipped(chapters, keys)
+        with worker(browser, files, ("exercise_run.py", "steps.py"), own) as ask:
             for chapter in chapters:
                 here = run({"chapter": chapter, "keys": str(keys)})
-                browser.evaluate(f"judge({json.dumps({'chapter': chapter, 'keys': f'/course/{KEYS}'})})")
-                _wait(browser, "done", seconds=600)
-                yield chapter, here, browser.evaluate("window.done.answer")
-
-
-def _wait(browser, kind, seconds):
-    """Wait for a message of the worker. Raise AssertionError if Python broke in the browser."""
-    browser.wait(f"window.{kind} || window.broken", seconds=seconds)
-    broken = browser.evaluate("window.broken?.text")
-    assert broken is None, broken
+                yield chapter, here, ask({"chapter": chapter, "keys": f"/course/{KEYS}"})
 
 
 def main():

@@ -1,4 +1,4 @@
-"""Print explanations of slips for a person to read, and to count how many are true.
+"""Print explanations of slips, so that a person can read them and count how many are true.
 
     python benchmarks/reading.py [--count 100] [--seed 23]
 
@@ -20,9 +20,8 @@ from autograder.authoring.make_key import PUBLIC_SEED, full_key
 from autograder.authoring.slips import slips
 from autograder.layout import chapter_names
 from check.causes import explain
-from check.faults import of_cases
 from check.measuring import outcomes_of
-from check.scoring import result_of
+from check.scoring import faults_of_cases, result_of
 from check.verdicts_of_test import bound_key, with_rejections
 
 
@@ -36,7 +35,7 @@ def without(exercise, name):
 def explanation(key, function):
     """Return what a student reads of a wrong function; "" if the judge accepts it, or has no reason for its values."""
     outcomes = with_rejections(key, outcomes_of(function, key))
-    case_faults = of_cases(key, outcomes)
+    case_faults = faults_of_cases(key, outcomes)
     why = explain(key, outcomes, case_faults)
     if why is None or not (why.mistakes or why.relation):
         return ""

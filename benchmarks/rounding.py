@@ -1,29 +1,31 @@
-"""Look for cases in which rounding decides, and which could so reject a right answer.
+"""Look for cases in which rounding decides, because they could reject a right answer.
 
     .venv/bin/python benchmarks/rounding.py [--seeds 200] [--first 0] [--exercises softmax attention]
 
-With each seed the references of the NumPy exercises run once more, on inputs whose entries are larger or smaller by one
-rounding, or the same. If the judge rejects what they return, the case asks for digits that its inputs do not have, as
-where all terms of a gradient cancel. Left out are modules in PyTorch and exercises whose answer is not compared value
-by value: tests, predictions, and matrices that need a property. The benchmark prints each case in which rounding
-decides and how many seeds it had, and then exits with code 1.
+With each seed the references of the NumPy exercises run three times more: on inputs whose entries are larger or smaller
+by one rounding, or the same, and with their operations in two other orders (`reordering.py`). If the judge rejects what
+they return, the case asks for digits that its inputs do not have, for example where all terms of a gradient cancel.
+Modules in PyTorch are left out, and so are exercises whose answer is not compared value by value: tests, predictions,
+and matrices that need a property. The benchmark prints each case in which rounding decides and how many seeds it had,
+and then exits with code 1.
 """
 
 import argparse
 import sys
 from collections import Counter
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import make_lazy_key
-from autograder.grading.questions import judge_exercise
+from autograder.grading.judging import judge_exercise
 from autograder.layout import chapter_names
+from benchmarks.reordering import ORDERS, reordered_reference
 from check.calling import run
 from check.faults import FORM_KINDS
-
-# Their answers have to be exact: a length that is a whole number in any dtype, and a run that is saved bit for bit.
-EXACT = ("clip_gradients", "saved_run")
 
 
 def main():
@@ -41,8 +43,8 @@ def main():
     seeds = range(options.first, options.first + options.seeds)
     rejected = Counter(
         (exercise.name, case)
-        for seed in seeds
         for exercise in exercises
+        for seed in seeds
         for case in decided_by_rounding(exercise, seed)
     )
     for (name, case), n_seeds in rejected.most_common():
@@ -53,31 +55,44 @@ def main():
 
 def is_compared(exercise):
     is_module = isinstance(exercise.reference, type)
-    return not (is_module or exercise.tests or exercise.measure or exercise.name in EXACT)
+    return not (is_module or exercise.tests or exercise.measure)
 
 
 def decided_by_rounding(exercise, seed):
-    """Return the names of the cases whose reference is rejected when its inputs are rounded otherwise."""
+    """The names of the cases in which another rounding of inputs or results makes the judge reject the reference."""
     key, rng = make_lazy_key(exercise, seed), np.random.default_rng(seed)
-    outcomes = [run(exercise.reference, rounded_otherwise(case.inputs, rng)) for case in key.cases]
-    case_faults = judge_exercise(key, outcomes).case_faults
-    return [
-        case.name
-        for case, found in zip(key.cases, case_faults, strict=True)
-        if any(fault.kind not in FORM_KINDS for fault in found)
+    answers = [[run(exercise.reference, rounded_otherwise(case.inputs, rng)) for case in key.cases]]
+    answers += [
+        [run(reference, case.inputs) for case in key.cases] for reference in references_in_other_orders(exercise)
     ]
+    rejected = {
+        case.name: None
+        for outcomes in answers
+        for case, faults in zip(key.cases, judge_exercise(key, outcomes).case_faults, strict=True)
+        if any(fault.kind not in FORM_KINDS for fault in faults)
+    }
+    return list(rejected)
+
+
+@cache
+def references_in_other_orders(exercise):
+    """The exercise's reference with its operations in each of the other orders."""
+    return [reordered_reference(exercise, order) for order in ORDERS]
 
 
 def rounded_otherwise(value, rng):
-    """Return an input in which each entry of each float array is moved by one rounding or not at all."""
+    """Return an input in which each entry of each float array is moved by one rounding or not at all.
+
+    Whole numbers stay, because a case uses them where it needs exact sums.
+    """
     if isinstance(value, dict):
         return {name: rounded_otherwise(part, rng) for name, part in value.items()}
     if isinstance(value, tuple | list):
         parts = [rounded_otherwise(part, rng) for part in value]
         return parts if isinstance(value, list) else tuple(parts)
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        shares = rng.choice([-1, 0, 1], size=value.shape) * np.finfo(value.dtype).eps
-        return (value * (1 + shares)).astype(value.dtype)
+        moves = rng.choice([-1, 0, 1], size=value.shape) * (value != np.round(value))
+        return (value * (1 + moves * np.finfo(value.dtype).eps)).astype(value.dtype)
     return value
 
 

@@ -24,11 +24,12 @@ import psutil
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from autograder.example import example_class
-from autograder.gradebook import class_run, plugin, write
-from autograder.grading import follow_through, grade, own_process, questions, reading
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from autograder.gradebook import batch_writer, class_run, write
+from autograder.grading import follow_through, grade, judging, own_process, reading
 from autograder.layout import REPO
 from autograder.release.publish import publish
+from benchmarks.timing import grade_command, hand_in
 
 CHAPTER = "01_attention"
 # The students of the example class whose code ends by itself. Endless code would measure its time limit.
@@ -40,9 +41,9 @@ PARTS = [
     ("sandbox (start, NumPy, the student's code)", grade, "run"),
     ("judging", grade, "judge_exercise"),
     ("judging", follow_through, "judge_exercise"),
-    ("explaining", questions, "explained"),
+    ("explaining", judging, "explain"),
     ("writing, with the database", write.Writer, "write"),
-    ("rebuilding the notebook", plugin, "rebuild"),
+    ("rebuilding the notebook", batch_writer, "rebuild"),
 ]
 
 
@@ -55,7 +56,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         released = Path(folder, "course")
         publish(released, [CHAPTER])
-        courses = {size: with_class(released, Path(folder, str(size)), size) for size in options.sizes}
+        courses = {size: shutil.copytree(released, Path(folder, str(size))) for size in options.sizes}
+        for size, course in courses.items():
+            hand_in(course, size, CHAPTER, STUDENTS)
         for number in range(options.rounds):
             for size, course in courses.items():
                 graded = shutil.copytree(course, Path(folder, "graded"))
@@ -69,20 +72,9 @@ def main():
     print(f"{largest} submissions took {median[largest] / median[smallest]:.1f} times as long as {smallest}")
 
 
-def with_class(released, course, size):
-    """Return a copy of the course with `size` submissions, each with different bytes."""
-    shutil.copytree(released, course)
-    content = {example.student: example.content for example in example_class.examples(course, CHAPTER)}
-    for number in range(size):
-        path = course / "submitted" / f"student-{number:04d}" / CHAPTER / f"{CHAPTER}.ipynb"
-        path.parent.mkdir(parents=True)
-        path.write_bytes(content[STUDENTS[number % len(STUDENTS)]] + b"\n" * number)
-    return course
-
-
 def seconds_of_command(course, size, number):
     """Grade a class with a command, and print its time and memory. Return the seconds."""
-    command = [sys.executable, "-m", "autograder", "grade", CHAPTER, "--course", str(course)]
+    command = grade_command(course, CHAPTER)
     started = time.perf_counter()
     with subprocess.Popen(command, cwd=REPO, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as grading:
         memory = list(memory_samples(grading))
@@ -119,7 +111,7 @@ def proportional_memory(process):
 def print_parts(course, size):
     """Grade a class in this process, one submission at a time, and print the time of each part."""
     spent = Counter()
-    with timed(spent), mock.patch.object(own_process, "FEW", size):
+    with timed(spent), mock.patch.object(own_process, "CALLS_BEFORE_OWN_PROCESS", size):
         class_run.grade_class(course, CHAPTER, jobs=1)
     print(f"\n{size} submissions, one at a time:")
     for part, seconds in spent.most_common():
@@ -144,7 +136,7 @@ def timed(spent):
 
 
 def timer(spent, part, function):
-    """Return the function, changed so that it adds its seconds to `spent[part]`."""
+    """Wrap a function so that it adds its seconds to `spent[part]`."""
 
     def call(*args, **kwargs):
         started = time.perf_counter()

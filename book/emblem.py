@@ -34,9 +34,10 @@ def icon() -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">\n{frame}\n{squares}\n</svg>\n'
 
 
-@style.context("default")  # and not the style of the book's figures
-def card(width: int = 1200, height: int = 630) -> bytes:
-    """Return the title beside the emblem as PNG of this size in pixels."""
+@style.context("default")  # without the style of the book's figures
+def card() -> bytes:
+    """Return the title beside the emblem as PNG."""
+    width, height = 1200, 630  # pixels
     figure = Figure(figsize=(width / 100, height / 100), dpi=100, facecolor=WHITE)
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))
     axes.axis("off")

@@ -28,7 +28,7 @@ POLICY = (
 
 @cache
 def compressed(file: Path, changed: float) -> bytes:
-    """Return the content of a file, compressed; a file that changed at another time is compressed again."""
+    """Return the content of a file, compressed; a file with a new modification time is compressed again."""
     return gzip.compress(file.read_bytes(), compresslevel=6, mtime=0)
 
 
@@ -69,6 +69,20 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.end_headers()
         return io.BytesIO(content)
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer with the book's own page if the book does not have the address."""
+        page = Path(self.directory, "404.html")
+        if code != http.HTTPStatus.NOT_FOUND or not page.is_file():
+            return super().send_error(code, message, explain)
+        # The missing address may lie in any folder, but the links of the page begin at the top.
+        content = page.read_bytes().replace(b"<head>", b'<head><base href="/404.html">', 1)
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
     def log_message(self, *arguments: object) -> None:
         """Print nothing, so that the terminal shows the address only."""
 
@@ -84,13 +98,7 @@ class Server(http.server.ThreadingHTTPServer):
 def server(folder: Path, port: int = 0, handler: type[Handler] = Handler) -> Server:
     """Return a server of a folder that only this machine can reach.
 
-    Args:
-        folder: the built book.
-        port: 0 for any free port.
-        handler: the class that answers requests.
-
-    Raises:
-        OSError: another program uses the port.
+    port: 0 for any free port. Raises OSError if another program uses the port.
     """
     return Server(("127.0.0.1", port), partial(handler, directory=str(folder)))
 

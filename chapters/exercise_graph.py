@@ -39,7 +39,7 @@ def connected(needs: dict[str, Iterable[str]]) -> dict[str, list[str]]:
 
 
 def _layout(needs, heading):
-    """Return name -> the upper left corner of its link, title -> the top of its heading, and the height of all."""
+    """Name -> the upper left corner of its link, title -> the top of its heading, and the height of all."""
     places, headings, top, shift = {}, {}, 0, 0
     for title, names in groupby(needs, key=heading):
         headings[title] = top
@@ -53,7 +53,7 @@ def _layout(needs, heading):
 
 
 def _columns(wanted):
-    """Return name -> column, in the order of the wanted columns and as near to them as the other names allow."""
+    """Name -> column, in the order of the wanted columns and as near to them as the other names allow."""
     columns, free = {}, 0
     for rest, name in zip(range(len(wanted) - 1, -1, -1), sorted(wanted, key=wanted.get), strict=True):
         columns[name] = min(max(round(wanted[name] / WIDTH), free), COLUMNS - 1 - rest)
@@ -62,7 +62,7 @@ def _columns(wanted):
 
 
 def _rows(names, needs):
-    """Return the names of one chapter in rows of at most `COLUMNS`, each below what it builds on."""
+    """The names of one chapter in rows of at most `COLUMNS`, each below what it builds on."""
     depth = {}
     for name in names:
         depth[name] = 1 + max((depth[needed] for needed in needs[name] if needed in depth), default=-1)

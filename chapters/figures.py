@@ -10,7 +10,7 @@ Draw several panels as several figures. They are side by side on a wide page, an
     figures.show(*figs, alt="...")
 
 Needs matplotlib and NumPy. Ink is the page's own text colour; every other colour has a contrast of at least 3 on
-white and on #121212 (a test computes it), and lines also differ in their dashes.
+white and on #121212 (a test computes it), which is too little for text. Lines also differ in their dashes.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ matplotlib.rcParams.update({
     "svg.fonttype": "none", "svg.hashsalt": "the transformer by hand", "savefig.transparent": True,
     "figure.figsize": (WIDTH, HEIGHT), "font.family": "DejaVu Sans", "font.size": 11, "mathtext.fontset": "dejavusans",
     "axes.titlesize": 12, "axes.titlelocation": "left", "axes.titlepad": 10, "axes.labelsize": 11,
-    "xtick.labelsize": 10, "ytick.labelsize": 10, "legend.fontsize": 10, "legend.frameon": False,
+    "xtick.labelsize": 11, "ytick.labelsize": 11, "legend.fontsize": 11, "legend.frameon": False,
     "text.color": INK, "axes.edgecolor": INK, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK,
     "axes.facecolor": "none", "figure.facecolor": "none", "axes.spines.top": False, "axes.spines.right": False,
     "axes.linewidth": 0.8, "axes.grid": True, "grid.color": INK, "grid.alpha": 0.12, "grid.linewidth": 0.8,
@@ -65,7 +65,8 @@ def subplots(rows=1, columns=1, width=WIDTH, height=HEIGHT, **options):
 
     Args:
         rows, columns: the grid of axes.
-        width, height: inches. Keep the width: it decides how large the letters are on a phone.
+        width, height: inches. Keep the width: it decides how large the letters are on a phone, where letters of 11
+            points have 9 pixels in a figure of this width.
         options: for `Figure.subplots`: sharex, width_ratios, ...
 
     Returns:
@@ -76,7 +77,7 @@ def subplots(rows=1, columns=1, width=WIDTH, height=HEIGHT, **options):
 
 
 def panels(n, width=None, height=2.6, columns=None, **options):
-    """Return figures of one Axes each, for `show(*figures, alt=...)`, which puts them side by side if the page is wide.
+    """Make figures of one Axes each, for `show(*figures, alt=...)`, which puts them side by side if the page is wide.
 
     On a phone a reader sees one at a time. So give each figure its own title and labels, and give the same limits to
     panels that readers should compare.
@@ -124,15 +125,15 @@ def show(figure, *others, alt):
 def heatmap(matrix, rows=None, columns=None, *, row_title="", column_title="", title="", full=None, ax=None):
     """Draw a matrix as a grid of cells: attention weights, masks, gradients.
 
-    With up to 10 columns, each cell shows its number. Positive cells are blue, negative ones orange, the opacity is the
-    size relative to `full`. In a boolean matrix True is a filled cell and False a small cross.
+    With up to 10 columns, each cell shows its number. Positive cells are blue and negative cells orange; the opacity is
+    the size relative to `full`. In a boolean matrix True is a filled cell and False a small cross.
 
     Args:
         matrix: (n_rows, n_columns), float, int or bool.
-        rows, columns: labels (tokens, say), or None for none.
+        rows, columns: labels, for example tokens; None for no labels.
         row_title, column_title, title: str.
-        full: the size from which on a cell has its fullest colour; by default that of the largest entry. Maps that are
-            compared with each other need the same.
+        full: the size of an entry from which its cell has the fullest colour; by default that of the largest entry.
+        Maps that are compared with each other need the same.
         ax: the Axes to draw on, for several maps in one figure; by default a new figure.
 
     Returns:
@@ -202,7 +203,7 @@ def _align(panels):
 
 
 def _draw(figure):
-    """Return a figure as SVG: (the content of its svg element, width in points, height in points)."""
+    """A figure as SVG: (the content of its svg element, width in points, height in points)."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     if figure.canvas.manager:  # made by pyplot, which would draw it a second time
@@ -221,7 +222,7 @@ def _require(alt):
 
 
 def _letters(label):
-    """Return how many letters a label has, without TeX's signs."""
+    """The number of letters in a label, without TeX's signs."""
     return len(re.sub(r"\\[a-zA-Z]+|[${}_^]", "", str(label)))
 
 
@@ -250,11 +251,11 @@ def _written(value):
         return "" if value else "×"
     if isinstance(value, np.integer) or not np.isfinite(value):
         return str(value)
-    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # plus zero takes the sign off −0
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # adding zero turns −0 into 0
 
 
 def _side_by_side(drawings, alt):
-    """Return several SVG elements as one picture with one name, in rows that wrap."""
+    """Several SVG elements as one picture with one name, in rows that wrap."""
     svgs = "\n".join(_inline(*drawing, alt, panel) for panel, drawing in enumerate(drawings))
     return (
         f'<div class="figure-panels" role="img" aria-label="{html.escape(alt)}" '
@@ -264,9 +265,9 @@ def _side_by_side(drawings, alt):
 
 
 def _inline(body, width, height, alt, panel=None):
-    """Return an SVG element for a page: its own ids, the page's text colour, a name, and no wider than the page.
+    """An SVG element for a page: its own ids, the page's text colour, a name, and no wider than the page.
 
-    The panels of a row are numbered, and have no names: their row has it.
+    The panels of a row are numbered, and have no names because their row has one.
     """
     body = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", body, flags=re.DOTALL)
     body = body.replace(INK, "currentColor").replace("'DejaVu Sans'", FONT)

@@ -6,16 +6,18 @@ from dataclasses import dataclass
 
 import exercise_graph
 import yaml
-from call_graph import reached
 from docutils.nodes import make_id
 
 from autograder.authoring.exercise import Exercise, exercises_of
+from autograder.authoring.inherited import called_exercises
 from autograder.chapter.cards import Card, cards
 from autograder.chapter.chapter import text_of
 from autograder.layout import chapter_names
+from check.showing import Shown
 from check.words import count
 
 CHAPTERS = chapter_names()
+STATE = '<{0} class="live-state pst-js-only">{1}</{0}>'
 
 
 @dataclass(frozen=True)
@@ -26,19 +28,6 @@ class Listed:
     chapter: str
     card: Card
     needs: tuple[str, ...]
-
-
-class Html:
-    """A piece of a page. words: the same as plain text."""
-
-    def __init__(self, source, words):
-        self.source, self.words = source, words
-
-    def _repr_html_(self):
-        return self.source
-
-    def __repr__(self):
-        return self.words
 
 
 class Markdown:
@@ -80,7 +69,7 @@ def table_of(names, rows, words):
     """Return a table whose cells are HTML, because MyST-NB reads no tables in the Markdown that a cell returns."""
     head = "".join(f"<th>{name}</th>" for name in names)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return Html(f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>', words)
+    return Shown(words, f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
 
 
 def listed():
@@ -89,7 +78,7 @@ def listed():
     for chapter in CHAPTERS:
         card_of = {card.function: card for card in cards(text_of(chapter))}
         for exercise in exercises_of(chapter):
-            built_on = {*reached(exercise.reference, exercises), *exercise.uses}
+            built_on = {called.name for called in called_exercises(exercise.reference)}
             needs = tuple(name for name in exercises if name in built_on)
             exercises[exercise.name] = Listed(exercise, chapter, card_of[exercise.name], needs)
     return exercises
@@ -121,21 +110,27 @@ def mistakes(chapter):
 
 
 def table():
-    """Return the table of all exercises: place, card, and what each builds on. A script adds the reader's state."""
+    """Return the table of all exercises: place, card, what each builds on, and whether it passes.
+
+    The last column shows the state before the reader has done any. The page's script updates it, and without the script
+    the page hides it.
+    """
     every = listed()
-    head = "".join(f"<th>{name}</th>" for name in ("exercise", "points", "builds on"))
+    head = "".join(f"<th>{name}</th>" for name in ("exercise", "points", "builds on")) + STATE.format("th", "state")
     bodies = []
     for chapter in CHAPTERS:
-        rows = [f'<tr><th colspan="3" scope="rowgroup">Chapter {int(chapter[:2])}</th></tr>']
+        rows = [f'<tr><th colspan="4" scope="rowgroup">Chapter {int(chapter[:2])}</th></tr>']
         for entry in every.values():
             if entry.chapter == chapter:
                 effort = f"<span>{entry.card.difficulty}</span> <span>{entry.card.minutes}&nbsp;min</span>"
                 points = f"<span>{entry.exercise.points:g}</span> {effort}"
                 cells = [_to(entry), points, "".join(_to(every[name]) for name in entry.needs)]
-                rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+                state = "needs PyTorch" if isinstance(entry.exercise.reference, type) else "not yet"
+                row = "".join(f"<td>{cell}</td>" for cell in cells) + STATE.format("td", state)
+                rows.append(f"<tr>{row}</tr>")
         bodies.append(f"<tbody>{''.join(rows)}</tbody>")
     source = f'<table class="table exercises"><thead><tr>{head}</tr></thead>{"".join(bodies)}</table>'
-    return Html(source, f"a table of {len(every)} exercises")
+    return Shown(f"a table of {len(every)} exercises", source)
 
 
 def graph():
@@ -148,7 +143,7 @@ def graph():
         heading=lambda name: f"Chapter {int(every[name].chapter[:2])}",
         link=lambda name: _address(every[name]),
     )
-    return Html(source, f"a graph of {len(needs)} exercises; the table has the same as text")
+    return Shown(f"a graph of {len(needs)} exercises; the table has the same as text", source)
 
 
 def _hyphened(name):

@@ -1,6 +1,6 @@
-"""Compute where the trained translator looks, for the picture at the opening of chapter 1, with only NumPy.
+"""Compute where each head of the trained translator looks, for a picture in chapter 4, with only NumPy.
 
-Chapter 1 is released before the model is explained, so this file uses nothing of `solutions`. It reads the parameters
+Chapter 4 is released before the model is explained, so this file uses nothing of `solutions`. It reads the parameters
 of translator.npz (32 features, four heads, one layer on each side) and makes one pass with the right translation.
 """
 
@@ -13,14 +13,14 @@ WIDTH = N_HEADS * D_HEAD
 
 
 def cross_attention(path, source, target):
-    """Return the decoder's attention over the source, averaged over its heads.
+    """Return each head's attention over the source, in the decoder.
 
     Args:
         path: of translator.npz.
         source, target: lists of token numbers; the target begins with the begin mark and lacks the end mark.
 
     Returns:
-        weights: (len(target), len(source)); row t belongs to the token that is written after target[t].
+        weights: (n_heads, len(target), len(source)); row t belongs to the token that is written after target[t].
     """
     with np.load(path) as file:
         model = dict(file)
@@ -31,7 +31,7 @@ def cross_attention(path, source, target):
     future = np.triu(np.full((len(target), len(target)), -np.inf), 1)
     stream, _ = _attended(model, "decoder.0", "attention", stream, stream, future)
     _, weights = _attended(model, "decoder.0", "cross_attention", stream, memory)
-    return weights.mean(axis=0)
+    return weights
 
 
 def _embedded(model, tokens):
@@ -42,7 +42,7 @@ def _embedded(model, tokens):
 
 
 def _attended(model, layer, name, stream, others, hidden=0.0):
-    """Return the result of attention, sum and norm: the new stream, and the weights (n_heads, T, T_others)."""
+    """The result of attention, sum and norm: the new stream, and the weights (n_heads, T, T_others)."""
 
     def projected(x, role):
         return x @ model[f"{layer}.{name}.w_{role}"] + model[f"{layer}.{name}.b_{role}"]

@@ -8,12 +8,13 @@ import indexes
 from autograder.chapter.cards import cards
 from autograder.chapter.chapter import text_of
 from autograder.chapter.reading_time import Effort, core_path, estimate
+from check.showing import Shown
 from check.words import count
 
 _listed = cache(indexes.listed)
 
 
-def calendar(*weeks: Sequence[str]) -> indexes.Html:
+def calendar(*weeks: Sequence[str]) -> Shown:
     """Return a table of weeks with the hours that a student needs for each, to read and to solve.
 
     Args:
@@ -32,7 +33,7 @@ def calendar(*weeks: Sequence[str]) -> indexes.Html:
 
 
 def assignment(chapter: str, add: Sequence[str] = (), drop: Sequence[str] = ()) -> indexes.Markdown:
-    """Return which exercises of a chapter to assign and which to skip, with their points and minutes.
+    """List the exercises of a chapter to assign and those to skip, with their points and minutes.
 
     Args:
         chapter: "01_attention".
@@ -51,7 +52,7 @@ def assignment(chapter: str, add: Sequence[str] = (), drop: Sequence[str] = ()) 
     return indexes.Markdown(f"{_sentence('Assign', assigned)}\n\n{_sentence('Skip', skipped)}")
 
 
-def hardest() -> indexes.Html:
+def hardest() -> Shown:
     """Return a table of the exercises with three dots: minutes, points, and how many mistakes the grader knows."""
     rows = [
         (
@@ -69,7 +70,7 @@ def hardest() -> indexes.Html:
 
 
 def _text(page: str) -> str:
-    """Return the text of a page or of its part."""
+    """The text of a page or of a part of it."""
     name, sign, title = _parts(page)
     text = text_of(name)
     before, heading, after = text.partition(f"\n## {title}\n") if sign else (text, "", "")

@@ -37,7 +37,7 @@ def draw_model(lit, accent):
         (elements, width, height, alternative text)
 
     Raises:
-        ValueError: `lit` is no part of the model.
+        ValueError: `lit` is not a part of the model.
     """
     if lit not in PARTS:
         raise ValueError(f"no part of the model is called {lit!r}; choose from {', '.join(PARTS)}")
@@ -122,7 +122,7 @@ _FAINT = 'stroke="currentColor" stroke-opacity="0.38"'
 
 
 def _towards(start, end):
-    """Return the point CORNER units from `start` on the horizontal or vertical line to `end`."""
+    """The point CORNER units from `start` on the horizontal or vertical line to `end`."""
     length = abs(end[0] - start[0]) + abs(end[1] - start[1])
     return tuple(a + CORNER * (b - a) / length for a, b in zip(start, end, strict=True))
 
@@ -172,7 +172,7 @@ def _feed_forward(pen, column, y):
 
 
 def _around(pen, column, top, bottom, norm):
-    """Draw the surroundings of a block: the line up to its norm, and the residual path that leaves below the block."""
+    """Draw the line from a block up to its norm, and the residual path, which leaves below the block."""
     pen.line("model", (column, top), (column, norm + 24))
     lane, edge = column + _outside(column) * 87, column + _outside(column) * (BOX / 2 + 2)
     pen.line("residual model", (column, bottom), (lane, bottom), (lane, norm + 11), (edge, norm + 11))

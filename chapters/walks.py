@@ -48,7 +48,7 @@ def step(start, end, gradient, *tables):
     Args:
         start, end: names of the arrays between which the arrow runs.
         gradient: the array that arrives at `end`; its shape is shown.
-        tables: `table(...)`, the numbers it is made from, and last its own.
+        tables: `table(...)` of the numbers that it is made from, and last of its own.
     """
     return {"from": start, "to": end, "shape": list(np.shape(gradient)), "tables": list(tables)}
 

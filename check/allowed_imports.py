@@ -13,37 +13,39 @@ import numpy as np
 
 from check.reachable import is_of_notebook, named, reachable
 
-SHOWING = ("IPython", "ipykernel")  # they have `display`, for example; in grading all of it does nothing
-ALLOWED = ("numpy", "matplotlib", "mpl_toolkits", *SHOWING, "check", "solutions", "autograder", "__main__")
+# The distributions that chapters use. The sandbox has these and what they require, and nothing else that is installed.
+CHAPTER_DISTRIBUTIONS = ("numpy", "matplotlib")
+SHOWING = ("IPython", "ipykernel")  # for `display` and the like; in grading they do nothing
+ALLOWED = (*CHAPTER_DISTRIBUTIONS, "mpl_toolkits", *SHOWING, "check", "solutions", "autograder", "__main__")
 
 
-def is_ours(name: str) -> bool:
-    """Return whether an exercise may use a module, given by its dotted name."""
+def is_allowed(name: str) -> bool:
+    """Whether an exercise may use the module with this dotted name."""
     top = name.partition(".")[0]
     return top in ALLOWED or top in sys.stdlib_module_names
 
 
 def refusal(name: str) -> str:
-    """Return the message for an exercise that uses a module that is not allowed."""
+    """The message for an exercise that uses a forbidden module."""
     return f"{name.partition('.')[0]} is not allowed in this exercise and earns no points: write it with NumPy"
 
 
 def foreign(function: Callable) -> list[str]:
-    """Return the names of modules that a function uses but may not use, also through functions of its notebook."""
+    """Name the forbidden modules that a function uses, directly or through functions of its notebook."""
     names: set[str] = set()
     for value in reachable(function):
         if is_of_notebook(value, function):
             names |= {name.partition(".")[0] for name in named(value, "IMPORT_NAME")}
         else:
             names.add(_origin(value))
-    return sorted(name for name in names if not is_ours(name))
+    return sorted(name for name in names if not is_allowed(name))
 
 
 def _origin(value: Any) -> str:
-    """Return the top-level package that a value comes from."""
+    """The top-level package that a value comes from."""
     if isinstance(value, ModuleType):
         name = value.__name__
-    elif isinstance(value, np.ufunc):  # their common type is NumPy's
+    elif isinstance(value, np.ufunc):  # all of them have NumPy's type
         name = next((name for name, module in sys.modules.items() if _holds(module, value)), "numpy")
     elif isinstance(value, BuiltinFunctionType):
         name = value.__module__ or getattr(value.__self__, "__module__", None) or type(value.__self__).__module__

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def is_blank(function: Any) -> bool:
-    """Return whether a function, or a method of a class, still ends as the released stub does."""
+    """Whether a function, or a method of a class, still ends as the released stub does."""
     parts = vars(function).values() if isinstance(function, type) else [function]
     return any(part.__code__.co_names[-1:] == ("NotImplementedError",) for part in parts if _has_source(part))
 

@@ -13,15 +13,15 @@ FOLDER = "CHECK_DATA"  # environment variable; the sandbox and the book's build 
 class Notebook:
     """One chapter's notebook.
 
-    exercises: their names, in the notebook's order. rests_on: fingerprint of a given cell -> the exercises it needs.
-    sections: title -> address in the book; empty if the book has no address. weights: whether it asks for weights.
-    by_hand: name -> points of the texts that an instructor grades.
+    exercises: their names, in the notebook's order. rests_on: digest of a given cell -> the exercises it needs.
+    sections: title -> address in the book; empty if the book has no address. weights: points of the weights to hand in;
+    0 if there are none. by_hand: name -> points of the texts that an instructor grades.
     """
 
     exercises: list[str]
     rests_on: dict[str, list[str]]
     sections: dict[str, str]
-    weights: bool = False
+    weights: float = 0
     by_hand: dict[str, float] = field(default_factory=dict)
 
     def to_json(self) -> str:
@@ -41,10 +41,10 @@ def notebooks() -> dict[str, Notebook]:
 
 
 def sections_around(exercise: str) -> dict[str, str]:
-    """Return title -> address of the sections of the chapter that an exercise belongs to."""
+    """The sections of an exercise's chapter: title -> address."""
     return next((book.sections for book in notebooks().values() if exercise in book.exercises), {})
 
 
-def fingerprint(source: str) -> str:
+def source_digest(source: str) -> str:
     """Return a short digest of a cell's source."""
     return hashlib.sha256(source.strip().encode()).hexdigest()[:16]

@@ -1,6 +1,6 @@
-"""Find a cache of another form than the docstring says.
+"""Detect caches whose form differs from the docstring.
 
-A cache is not judged, so a function that returns another one passes. But the right functions that take this cache fail.
+Caches are not judged, so a function with another cache passes. But the right functions that take this cache fail.
 """
 
 from typing import Any
@@ -12,14 +12,14 @@ ANOTHER_CACHE = "It returns another cache than its docstring describes, so funct
 
 
 def is_another_cache(key: Key, case: Case, expected: Any, value: Any) -> bool:
-    """Return whether a value has another cache than an expected value. Both have all outputs; keys have few caches."""
+    """Whether a value's cache differs from the expected one. Both values have all outputs. Keys hold few caches."""
     caches = [i for i, axes in enumerate(key.outputs.values()) if axes == UNJUDGED and expected[i] is not None]
     tolerance = max(key.tolerance, case.rounding)
     return any(difference(expected[i], value[i], "cache", tolerance=tolerance) for i in caches)
 
 
 def place_of_cache(key: Key) -> int | None:
-    """Return the place of the case whose cache is compared, the smallest that asks for a value; None without caches."""
+    """The index of the case whose cache is compared: the smallest case with a value. None without caches."""
     if UNJUDGED not in key.outputs.values() or key.measure:
         return None
     return min(

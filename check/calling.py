@@ -1,6 +1,6 @@
 """Call a function on a case's inputs and record what happened, even if it raises.
 
-`check` in the student's notebook, the sandbox, and the making of keys all call functions in this way.
+`check` in the student's notebook, the sandbox and the key generator all call functions this way.
 """
 
 import builtins
@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from check import given_functions, tested, values
+from check import input_functions, tested, values
+from check.operands import Places, definition_of, places_of
+from check.torch_words import TORCH_NAMES
 from check.words import did_you_mean
 
 
@@ -24,8 +26,8 @@ from check.words import did_you_mean
 class Raised:
     """The parts of an exception that are safe to show: the name of its type, its message, and the function's line.
 
-    place: the file and the number of that line, for callers who have its source. quoted: whether the message may be
-    shown; a message could reveal hidden inputs.
+    place: file and number of that line, for callers that have its source. quoted: False if the message must not be
+    shown, because it could reveal hidden inputs. places: at home, the values in the expressions that raised.
     """
 
     type: str
@@ -33,10 +35,11 @@ class Raised:
     line: str = ""
     place: tuple[str, int] = field(default=("", 0), compare=False)
     quoted: bool = True
+    places: Places = field(default=(), compare=False)
 
     @property
     def mark(self) -> str:
-        """A fingerprint of the message, independent of the name of the function that raised."""
+        """A digest of the message, independent of the name of the function that raised."""
         return hashlib.sha256(re.sub(r"[\w.<>]+\(\)", "", self.message).encode()).hexdigest()[:8]
 
 
@@ -45,7 +48,7 @@ class Outcome:
     """The outcome of a call: a value, or an exception, or (in the sandbox only) the reason why it was stopped.
 
     modified: names of the inputs that the call changed in place.
-    stopped: "used more than 5 seconds of processor time", say; empty if the call ended by itself.
+    stopped: for example "used more than 5 seconds of processor time"; empty if the call ended by itself.
     quoted: whether a sentence may quote from the value, such as its keys; they could reveal hidden inputs.
     """
 
@@ -60,12 +63,11 @@ def run(function: Callable, inputs: dict[str, Any]) -> Outcome:
     """Call `function(**inputs)` on fresh copies of the inputs.
 
     Args:
-        function: the callable to try; a class is a PyTorch module, for `build_and_call`.
+        function: the callable to try; for a class, a PyTorch module, see `build_and_call`.
         inputs: dict of argument name -> value, as a case holds them; never changed.
 
     Returns:
-        Outcome. KeyboardInterrupt passes through, and with it every exception that is neither an Exception nor
-        SystemExit.
+        Outcome. Exceptions that are neither Exception nor SystemExit, such as KeyboardInterrupt, pass through.
     """
     outcome, copies = _call_on_copies(function, inputs)
     if outcome.raised:
@@ -75,20 +77,17 @@ def run(function: Callable, inputs: dict[str, Any]) -> Outcome:
 
 
 def call(function: Callable, inputs: dict[str, Any]) -> tuple[Outcome, dict[str, str]]:
-    """Like `run`, but call the function on the inputs themselves, and return their fingerprints afterwards, by name.
+    """Like `run`, but without copies of the inputs; also return their digests after the call, by name.
 
-    The sandbox sends the fingerprints to the grader in place of the inputs, for `modified` to compare.
+    The sandbox sends these to the grader instead of the inputs, and `modified` compares them.
     """
     inputs = {name: _disguised(value) if callable(value) else value for name, value in inputs.items()}
     outcome = _call(function, inputs)
-    return outcome, {} if outcome.raised else fingerprints(inputs)
+    return outcome, {} if outcome.raised else input_digests(inputs)
 
 
 def value_of(function: Callable, inputs: dict[str, Any]) -> Outcome:
-    """Like `run`, but keep only the type of an exception and the value itself, and do not look for changed inputs.
-
-    All of this would take long.
-    """
+    """Like `run`, but faster: keep only an exception's type, do not convert the value or look for changed inputs."""
     copies = _copy(inputs)
     try:
         value = _returned(function, copies)
@@ -98,7 +97,7 @@ def value_of(function: Callable, inputs: dict[str, Any]) -> Outcome:
 
 
 def _call_on_copies(function: Callable, inputs: dict[str, Any]) -> tuple[Outcome, dict[str, Any]]:
-    """Return the outcome, and the copies of the inputs that the function received."""
+    """The outcome, and the copies of the inputs that the function received."""
     copies = _copy(inputs)
     return _call(function, copies), copies
 
@@ -107,12 +106,12 @@ def _call(function: Callable, inputs: dict[str, Any]) -> Outcome:
     try:
         value = _returned(function, inputs)
     except (Exception, SystemExit) as error:
-        return Outcome(raised=describe(error))
+        return Outcome(raised=describe(error, function))
     return Outcome(value=_as_from_sandbox(value))
 
 
 def _returned(function: Callable, inputs: dict[str, Any]) -> Any:
-    """Return what a function returns, or a test's verdict. Raises what the function raises."""
+    """What a function returns, or a test's verdict. Raises what the function raises."""
     if isinstance(function, type):
         function = partial(build_and_call, function)
     with np.errstate(all="ignore"):
@@ -120,24 +119,24 @@ def _returned(function: Callable, inputs: dict[str, Any]) -> Any:
 
 
 def modified(inputs: Mapping[str, Any], after: dict[str, str]) -> tuple[str, ...]:
-    """Return the names of the inputs whose fingerprints differ after the call."""
-    return tuple(name for name, before in fingerprints(inputs).items() if after.get(name) != before)
+    """Return the names of the inputs whose digests differ after the call."""
+    return tuple(name for name, before in input_digests(inputs).items() if after.get(name) != before)
 
 
-def fingerprints(inputs: Mapping[str, Any]) -> dict[str, str]:
+def input_digests(inputs: Mapping[str, Any]) -> dict[str, str]:
     """Return the SHA-256 of each comparable input in hex, by name."""
     return {name: _sha256(*values.pack(value)) for name, value in _comparable(inputs).items()}
 
 
 def _comparable(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the inputs without random generators, which every draw changes, and without functions."""
+    """The inputs without random generators, which every draw changes, and without functions."""
     return {
         name: value for name, value in inputs.items() if not (isinstance(value, np.random.Generator) or callable(value))
     }
 
 
 def _same_content(one: Any, other: Any) -> bool:
-    """Return whether two inputs have the same fingerprint."""
+    """Whether two inputs have the same digest."""
     if type(one) is type(other) is np.ndarray:
         return _content(one) == _content(other)
     if type(one) is type(other) is dict:
@@ -166,7 +165,7 @@ def build_and_call(
         arguments: dict, keyword arguments of its constructor.
         weights: dict, parameter name -> array, as in its state_dict.
         inputs: list of arrays, or None, the positional arguments of the call.
-        training: whether the module is in training mode, and not in evaluation mode.
+        training: True for training mode, False for evaluation mode.
 
     Returns:
         The output as an array; if the module returns several, a tuple of arrays.
@@ -188,21 +187,40 @@ def _array(part: Any) -> Any:
     return part.numpy() if hasattr(part, "numpy") else part
 
 
-def describe(error: BaseException) -> Raised:
-    """Return an exception as Raised; its line is the innermost one in a cell of the student's notebook."""
-    frames = traceback.extract_tb(error.__traceback__)
-    in_cells = [frame for frame in frames if frame.filename.startswith("<cell ") or "ipykernel" in frame.filename]
+_CALLERS = ("check.calling", "check.tested")  # an exception that ends there means that the call itself failed
+
+
+def describe(error: BaseException, function: Callable | None = None) -> Raised:
+    """Describe an exception by its innermost line in a cell of the student's notebook.
+
+    function: the answer, if it was called.
+    The message of a stub's exception is the name of the stub, or of its class.
+    """
     message = str(error)[:500] + suggestion(error)
-    if not in_cells:
-        return Raised(type(error).__name__, message)
-    file, number = in_cells[-1].filename, in_cells[-1].lineno or 0
-    source = linecache.getline(file, number).strip() or (in_cells[-1].line or "").strip()
-    return Raised(type(error).__name__, message, line_reference(number, source), (file, number))
+    step, in_cell, last_module = error.__traceback__, None, None
+    while step:
+        last_module = step.tb_frame.f_globals.get("__name__")
+        in_cell = step if _is_cell(step.tb_frame.f_code.co_filename) else in_cell
+        step = step.tb_next
+    if not in_cell:
+        definition = definition_of(function) if last_module in _CALLERS else ()
+        return Raised(type(error).__name__, message, places=definition)
+    if not message and isinstance(error, NotImplementedError):
+        message = in_cell.tb_frame.f_code.co_qualname.split(".")[0]
+    file, number = in_cell.tb_frame.f_code.co_filename, in_cell.tb_lineno
+    line = line_reference(number, linecache.getline(file, number).strip())
+    return Raised(type(error).__name__, message, line, (file, number), places=places_of(in_cell))
+
+
+def _is_cell(file: str) -> bool:
+    return file.startswith("<cell ") or "ipykernel" in file
 
 
 def suggestion(error: BaseException) -> str:
     """Return "; did you mean `softmax`?" if an unknown name or attribute is close to a known one; otherwise ""."""
     if not isinstance(error, NameError | AttributeError) or type(error.name) is not str:
+        return ""
+    if isinstance(error, AttributeError) and error.name in TORCH_NAMES:  # `squeeze` is not what `unsqueeze` means
         return ""
     try:
         return did_you_mean(error.name, _known_names(error))
@@ -211,7 +229,7 @@ def suggestion(error: BaseException) -> str:
 
 
 def _known_names(error: NameError | AttributeError) -> Iterable[str]:
-    """Return the names that the innermost frame of an exception knows, or the attributes of its object."""
+    """The names that the innermost frame of an exception knows, or the attributes of its object."""
     if isinstance(error, AttributeError):
         return dir(error.obj)
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
@@ -219,12 +237,12 @@ def _known_names(error: NameError | AttributeError) -> Iterable[str]:
 
 
 def line_reference(number: int, source: str) -> str:
-    """Return how a message names a line: its number, and its source if that is known."""
+    """How messages refer to a line: by its number, and by its source if that is known."""
     return f"line {number}: {source}" if source else f"line {number}"
 
 
 def _as_from_sandbox(value: Any) -> Any:
-    """Return the value as it would arrive from the sandbox, so that home and grading judge the same thing."""
+    """The value as it would arrive from the sandbox, so that home and grading judge the same thing."""
     try:
         return values.unpack(*values.pack(value))
     except values.Malformed:
@@ -232,7 +250,7 @@ def _as_from_sandbox(value: Any) -> Any:
 
 
 def _copy(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return copies of the inputs; functions among them show nothing but their values."""
+    """Copies of the inputs; functions among them show nothing but their values."""
     return {name: _copy_of(value) for name, value in inputs.items()}
 
 
@@ -241,7 +259,7 @@ def _copy_of(value: Any) -> Any:
 
 
 def _copied(value: Any) -> Any:
-    """Return a copy of an input. Packing all of it, as the sandbox must, often takes longer than the call."""
+    """Copy an input, without packing it where possible, because packing often takes longer than the call."""
     kind = type(value)
     if kind is np.ndarray and value.dtype in values.NATIVE:
         return np.array(value, order="C")
@@ -253,8 +271,8 @@ def _copied(value: Any) -> Any:
 
 
 def _disguised(function: Callable) -> Callable:
-    is_hidden_later = isinstance(function, tested.FunctionUnderTest)  # by `tested.verdict`
-    return function if is_hidden_later else given_functions.disguised(function)
+    is_hidden_later = isinstance(function, tested.FunctionUnderTest)  # `tested.verdict` hides it
+    return function if is_hidden_later else input_functions.disguised(function)
 
 
 def _sha256(tree: values.Tree, arrays: list[np.ndarray]) -> str:

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from check.calling import Outcome
-from check.constant_answers import constant_answer
 from check.faults import FORM_KINDS, KINDS, CaseFaults, Verdict, faults
+from check.fingerprints import has_fingerprint, inherited_mistake
 from check.key import Key
 from check.matching import VALUELESS_KINDS, Match, best_matches, has_wrong_values, is_exactly
-from check.raising_cases import raises_by_axes
-from check.relations import relation
+from check.patterns import constant_answer, raises_by_axes
+from check.relations.relation import relation
 from check.sketches import slip
 from check.verdicts_of_test import on_case
 
@@ -36,7 +36,7 @@ def explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> E
     Args:
         key: its answer key.
         outcomes: one for each case of the key.
-        case_faults: what is wrong with each of them, as `faults.of_cases` says.
+        case_faults: the faults of each, from `scoring.faults_of_cases`.
 
     Returns:
         Explanation, or None if nothing is wrong.
@@ -49,6 +49,8 @@ def explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> E
             return Explanation((slug,), _case_to_show(key, case_faults, every_case), ())
     if not key.tests and (sentence := constant_answer(key, outcomes, case_faults)):
         return _explained_by(sentence, _case_to_show(key, case_faults, every_case), case_faults)
+    if slug := inherited_mistake(key, outcomes):
+        return _explained_by_inherited(key, slug, case_faults)
     by_axes = raises_by_axes(key, outcomes)
     matches = best_matches(key, outcomes, case_faults, bool(by_axes))
     unexplained = _unexplained_faults(key, outcomes, case_faults, matches)
@@ -70,17 +72,27 @@ def explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> E
 
 
 def _explained_by(sentence: str, shown: int, case_faults: CaseFaults) -> Explanation:
-    """Return an explanation that is one sentence and nothing more."""
     if case_faults[shown][0].kind == "value":
         return Explanation((), shown, (), sentence)
     return Explanation((), shown, (sentence,))
 
 
-def _case_to_show(key: Key, case_faults: CaseFaults, candidates: Iterable[int]) -> int:
-    """Return the wrong case that helps most: the most basic kind of fault first, then the smallest input.
+def _explained_by_inherited(key: Key, slug: str, case_faults: CaseFaults) -> Explanation:
+    """Explain by an inherited mistake; faults of form and in cases that expect an exception become remarks."""
+    shown = _case_to_show(key, case_faults, (i for i, case in enumerate(key.cases) if has_fingerprint(key, case)))
+    unexplained = [
+        [fault for fault in verdicts if case.expected.raised or fault.kind in FORM_KINDS]
+        for case, verdicts in zip(key.cases, case_faults, strict=True)
+    ]
+    remarks = _remarks(key, unexplained, case_faults[shown][0], with_form=True)
+    return Explanation((slug,), shown, tuple(remarks.values()))
 
-    An exception where a value is expected comes before the wrong exception where another is expected. Of a student's
-    test, a right function that it rejects comes before the wrong ones that it accepts.
+
+def _case_to_show(key: Key, case_faults: CaseFaults, candidates: Iterable[int]) -> int:
+    """The wrong case that helps most: the most basic kind of fault first, then the smallest input.
+
+    An exception where a value is expected comes before the wrong type of exception. If a student's test rejects the
+    right function, that comes before the wrong functions that it accepts.
     """
     wrong = (i for i in candidates if case_faults[i])
     rejects_right = [bool(key.tests and case.expected.value) for case in key.cases]
@@ -99,7 +111,7 @@ def _case_to_show(key: Key, case_faults: CaseFaults, candidates: Iterable[int]) 
 def _unexplained_faults(
     key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults, matches: Sequence[Match]
 ) -> CaseFaults:
-    """Return the faults of each case that are not the matching mistake's own."""
+    """The faults of each case that its matching mistake does not have."""
     unexplained = []
     for i, (case, outcome) in enumerate(zip(key.cases, outcomes, strict=True)):
         matching = sorted((match for match in matches if i in match.cases), key=lambda match: i not in match.proof)
@@ -114,7 +126,7 @@ def _unexplained_faults(
 
 
 def _form_mistake(key: Key, unexplained: CaseFaults) -> list[str]:
-    """Return the mistake that has right values everywhere and exactly these faults of form, if there is one."""
+    """The mistake that has right values everywhere and exactly these faults of form, if there is one."""
     if any(fault.kind in VALUELESS_KINDS for verdicts in unexplained for fault in verdicts):
         return []
     form = [{fault for fault in verdicts if fault.kind in FORM_KINDS} for verdicts in unexplained]
@@ -128,7 +140,7 @@ def _form_mistake(key: Key, unexplained: CaseFaults) -> list[str]:
 
 
 def _remarks(key: Key, unexplained: CaseFaults, verdict: Verdict, with_form: bool) -> dict[str, str]:
-    """Return a sentence for each kind of unexplained fault, seen on its smallest case, unless the verdict has it."""
+    """Describe each kind of unexplained fault by its smallest case, skipping the one in the verdict."""
     remarks: dict[str, str] = {}
     for i in sorted(range(len(unexplained)), key=lambda i: (key.cases[i].size, i)):
         for fault in unexplained[i]:
@@ -138,7 +150,7 @@ def _remarks(key: Key, unexplained: CaseFaults, verdict: Verdict, with_form: boo
 
 
 def _relation_and_slip(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> str:
-    """Return sentences about wrong values, or "": a relation to the right ones, and a slip that leads to them."""
+    """Describe wrong values by a relation to the right ones and by a slip that leads to them; "" if none is known."""
     wrong = [i for i, verdicts in enumerate(case_faults) if verdicts and verdicts[0].kind == "value"]
     if not wrong or key.measure or key.tests:  # positions and verdicts have no factors and no slips
         return ""

@@ -2,7 +2,6 @@
 
 import io
 import os
-import re
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -10,8 +9,6 @@ from dataclasses import dataclass, replace
 from html import escape
 from importlib.util import find_spec
 from typing import Any
-
-import numpy as np
 
 from check import messages, scoring
 from check.allowed_imports import foreign, refusal
@@ -21,17 +18,17 @@ from check.caches import ANOTHER_CACHE, is_another_cache, place_of_cache
 from check.calling import Outcome, Raised, run
 from check.causes import Explanation, explain
 from check.comparing import difference
-from check.faults import Verdict, judged_outputs, of_cases
-from check.harms import bound
+from check.faults import CaseFaults, Verdict, judged_outputs
+from check.harms.harmed import bound
+from check.input_text import as_text
 from check.key import Case, Key, load
-from check.long_run import telling_what_runs
 from check.measuring import measured, shown_inputs
 from check.picture import picture
-from check.printing import printing_under
 from check.reachable import called
 from check.showing import Shown, note, show
 from check.tested import withheld
 from check.verdicts_of_test import with_rejections
+from check.while_running import printing_under, telling_what_runs
 from check.words import prints_its_result
 
 # nbgrader sets it when it validates or autogrades: https://nbgrader.readthedocs.io/en/stable/user_guide/faq.html
@@ -55,8 +52,8 @@ class NoPyTorch(ModuleNotFoundError):
 class Checked(Shown):
     """The result of an exercise, and the message that shows it.
 
-    place: the file and the number of the line that raised an exception, if the message is about one.
-    waits: whether the function calls one of an earlier chapter that the reader has not solved. That is no failure.
+    place: file and number of the line that raised an exception, if the message is about one.
+    waits: whether the function calls an unsolved function of an earlier chapter, which is not a failure.
     """
 
     result: scoring.Result
@@ -115,7 +112,7 @@ def checked(function: Callable) -> Checked:
 
 
 def _name(function: Callable) -> str:
-    """Return the name of a function; of a lambda, the name that its notebook gives it."""
+    """The name of a function; for a lambda, the name that its notebook gives it."""
     if function.__name__ != "<lambda>":
         return function.__name__
     names = getattr(function, "__globals__", {}).items()
@@ -125,10 +122,10 @@ def _name(function: Callable) -> str:
 def tried(function: Callable, key: Key, own: dict[str, Any] | None = None) -> Checked:
     """Check a function of any name with a key.
 
-    own: the right functions that a test is tried on, by name; by default those of the function's notebook.
+    own: the right functions on which a test is tried, by name; by default those of the function's notebook.
     """
     outcomes = _outcomes(function, key, own)
-    case_faults = of_cases(key, outcomes)
+    case_faults = scoring.faults_of_cases(key, outcomes)
     why = explain(key, outcomes, case_faults)
     result = scoring.result_of(key, case_faults, why)
     if not result.passed:
@@ -142,11 +139,11 @@ def tried(function: Callable, key: Key, own: dict[str, Any] | None = None) -> Ch
     if unsolved := next((error.message for error in raised if error.type == UNSOLVED), ""):
         message = note(f"`{key.function}` waits for another exercise. {unsolved}.")
         return Checked(message.text, message.html, result, waits=True)
-    return Checked(*_message(key, outcomes, result, why), result, _place(key, outcomes, result))
+    return Checked(*_message(key, outcomes, case_faults, result, why), result, _place(key, outcomes, result))
 
 
 def has_another_cache(key: Key, outcomes: list[Outcome]) -> bool:
-    """Return whether a function that passes returns another cache than the key holds."""
+    """Whether a passing function's cache differs from the one in the key."""
     place = place_of_cache(key)
     if place is None:
         return False
@@ -155,7 +152,7 @@ def has_another_cache(key: Key, outcomes: list[Outcome]) -> bool:
 
 
 def _place(key: Key, outcomes: list[Outcome], result: scoring.Result) -> tuple[str, int]:
-    """Return the place of the exception that the message is about, or ("", 0)."""
+    """The place of the exception that the message is about, or ("", 0)."""
     if result.verdict is None or result.verdict.kind != "raised":
         return "", 0
     raised = [outcome.raised for case, outcome in zip(key.cases, outcomes, strict=True) if case.name == result.case]
@@ -170,13 +167,14 @@ def _not_written(function: Callable, result: scoring.Result, tested: str) -> str
         )
     if other := waits_for(function):
         return f"`{result.function}` waits for `{other}`, which is not written yet."
-    return f"{messages.first_fault(result)} {messages.where_to_begin(result)}"
+    fault = messages.first_fault(result)
+    return fault if " calls " in fault else f"{fault} {messages.where_to_begin(result)}"
 
 
 def _outcomes(function: Callable, key: Key, own: dict[str, Any] | None = None) -> list[Outcome]:
-    """Return the outcome of each case; as in grading, a function that uses forbidden modules is not called.
+    """Call a function on each case; as in grading, do not call one that uses forbidden modules.
 
-    If the function that a test should judge is wrong, the test is not called either, as if it were blank.
+    If the student's own function that a test should judge is wrong, the test is not called and counts as blank.
     """
     if not isinstance(function, type) and (names := foreign(function)):
         return [Outcome(raised=Raised("ImportError", refusal(names[0])))] * len(key.cases)
@@ -218,10 +216,9 @@ def public_key(name: str) -> Key:
 
 
 def _failing_helpers(function: Callable, key: Key) -> tuple[str, ...]:
-    """Return the names of the exercises that the function calls and that fail their own check."""
+    """The names of the exercises that the function calls and that fail their own check."""
     values = getattr(function, "__globals__", {})
-    others = dict.fromkeys([*key.uses, *called(function, _has_key)])
-    others.pop(key.function, None)
+    others = [name for name in called(function, _has_key) if name != key.function]
     callables = {name: values[name] for name in others if callable(values.get(name))}
     return tuple(name for name, value in callables.items() if not passes(value, public_key(name)))
 
@@ -231,7 +228,6 @@ def _is_solved(function: Any, name: str) -> bool:
 
 
 def passes(function: Callable, key: Key) -> bool:
-    """Return whether a function passes all cases of a key."""
     return all(aspect.holds for aspect in quietly_tried(function, key))
 
 
@@ -239,35 +235,28 @@ def quietly_tried(function: Callable, key: Key) -> tuple[scoring.Aspect, ...]:
     """Return what a function earns on the cases of a key, and discard what it prints."""
     with redirect_stdout(io.StringIO()):
         outcomes = _outcomes(function, key)
-    return scoring.aspects_of(key, of_cases(key, outcomes))
+    return scoring.aspects_of(key, scoring.faults_of_cases(key, outcomes))
 
 
-def _message(key: Key, outcomes: list[Outcome], result: scoring.Result, why: Explanation | None) -> tuple[str, str]:
+def _message(
+    key: Key, outcomes: list[Outcome], case_faults: CaseFaults, result: scoring.Result, why: Explanation | None
+) -> tuple[str, str]:
     text, more = messages.as_text(result), []
     if why and result.verdict and not key.tests:
         case = key.cases[why.shown]
-        inputs = _inputs(shown_inputs(key, case))
-        text += f"\nThe smallest failing input: {inputs}"
+        inputs = as_text(shown_inputs(key, case), result.verdict.message)
+        least = min(other.size for other, found in zip(key.cases, case_faults, strict=True) if found)
+        title = "The smallest failing input" if case.size == least else "The smallest input that fails in this way"
+        text += f"\n{title}: {inputs}"
         more = [
-            f"<details><summary>The smallest failing input</summary><pre>{escape(inputs)}</pre></details>",
+            f"<details><summary>{title}</summary><pre>{escape(inputs)}</pre></details>",
             *_pictures(key, case, outcomes[why.shown], result.verdict),
         ]
     return text, messages.as_html(result, *more)
 
 
-# A repr depends on the machine in two ways. Where native integers have 32 bits, as in a browser, NumPy names the dtype
-# of 64-bit ones; and memory addresses change with every run.
-_MACHINE_DEPENDENT = re.compile(r"(?<=\])(?<!\[\]),\s+dtype=int64(?=\))|(?<=Generator\(PCG64\)) at 0x[0-9A-Fa-f]+")
-
-
-def _inputs(inputs: dict[str, Any]) -> str:
-    with np.printoptions(precision=4, threshold=60, edgeitems=2, suppress=True):
-        lines = "\n".join(f"{name} = {getattr(value, '__name__', repr(value))}" for name, value in inputs.items())
-    return _MACHINE_DEPENDENT.sub("", lines)
-
-
 def _pictures(key: Key, case: Case, outcome: Outcome, verdict: Verdict) -> list[str]:
-    """Return a picture of the first wrong output, if the verdict is about values."""
+    """A picture of the first wrong output, if the verdict is about values."""
     if verdict.kind not in ("nan", "value") or key.measure:
         return []
     outputs = judged_outputs(key, case.expected.value, outcome.value)

@@ -1,8 +1,8 @@
 """Compare a value with the expected one and describe the first difference in a sentence.
 
-Differences are looked for in this order: type, structure, shape, NaN or infinity, value, and last the dtype's bytes. No
-sentence contains an expected value. A function could write its inputs into the keys of a wrong value or into the place
-of a wrong entry, so there is a second sentence without these, for hidden cases.
+The order is type, structure, shape, NaN or infinity, value, and last the dtype's bytes. No sentence contains an
+expected value. A function could write its inputs into the keys of a wrong value or into the place of a wrong entry, so
+hidden cases get a second sentence without keys and places.
 """
 
 import math
@@ -15,10 +15,12 @@ from numpy.typing import ArrayLike
 
 from check.values import Foreign
 
-# Allowed error as a share of the largest expected entry. The errors of a correct rewrite are a thousand times smaller.
-TOLERANCES = {np.dtype("float16"): 1e-2, np.dtype("float32"): 2e-5}
-MAX_KEYS = 8  # that one sentence names
-MAX_LENGTH = 100  # of an axis that a sentence names, unless more entries are expected
+# The errors that the judge allows, as shares of the largest expected entry: in float64 unless an exercise asks for
+# another, and in coarser dtypes. The errors of a correct rewrite are a thousand times smaller.
+TOLERANCE = 1e-9
+COARSER_TOLERANCES = {np.dtype("float16"): 1e-2, np.dtype("float32"): 2e-5}
+MAX_KEYS = 8  # the most that one sentence names
+MAX_LENGTH = 100  # the longest axis that a sentence names, unless more entries are expected
 _MASKED_HINT = " Its method `.filled(0)` returns one, with zeros where it is masked."
 MUCH_TOO_LARGE = "more than ten times too large or too small"
 
@@ -28,16 +30,18 @@ class Difference:
     """How two values differ.
 
     kind: type, structure, shape, nan, value or dtype. message: a sentence. redacted: the sentence without what the
-    wrong value's author may choose freely; "" if the message has nothing of that kind.
+    wrong value's author may choose freely; "" if the message has nothing of that kind. share: how much of the value is
+    right, from 0 to 1, where that is counted.
     """
 
     kind: str
     message: str
     redacted: str = ""
+    share: float = 0.0
 
 
 def difference(
-    expected: Any, value: Any, name: str, axes: str = "", tolerance: float = 1e-9, scale: float = 0.0
+    expected: Any, value: Any, name: str, axes: str = "", tolerance: float = TOLERANCE, scale: float = 0.0
 ) -> Difference | None:
     """Return the first difference between a value and the expected one, apart from the precision of its numbers.
 
@@ -64,8 +68,7 @@ def difference(
 def precision_difference(expected: Any, value: Any, name: str) -> Difference | None:
     """Return the first difference in precision, or None.
 
-    That is an array with another float dtype than expected or with integers of more bytes, or a float where a single
-    int is expected.
+    An array may have a wrong float dtype or integers of more bytes than expected; a float may stand for a single int.
     """
     if isinstance(expected, dict) and isinstance(value, dict):
         pairs = [(expected[key], value[key], f"{name}[{key!r}]") for key in expected if key in value]
@@ -101,7 +104,7 @@ def plain_type(value: Any) -> str:
 
 
 def _largest(expected: Any) -> float:
-    """Return the largest finite absolute entry of an array, or of all float arrays in a dict."""
+    """The largest finite absolute entry of an array, or of all float arrays in a dict."""
     if isinstance(expected, dict):
         return max(map(_largest, expected.values()), default=0.0)
     if not isinstance(expected, np.ndarray) or expected.dtype.kind != "f":
@@ -132,7 +135,7 @@ def _dict_difference(expected: dict, value: dict, name: str, tolerance: float, s
 
 
 def _renaming(missing: list[str], extra: list[str]) -> str:
-    """Return how to rename all extra keys to the missing ones by one prefix or suffix; "" if that is impossible."""
+    """How to rename all extra keys to the missing ones by one prefix or suffix; "" if that is impossible."""
     if len(missing) != len(extra):
         return ""
     for short, long, verb in ((missing, extra, "leave out"), (extra, missing, "add")):
@@ -159,11 +162,17 @@ def _sequence_difference(
     return next(filter(None, inner), None)
 
 
+def allowed_error(*arrays: np.ndarray, tolerance: float = TOLERANCE) -> float:
+    """The largest error that the judge allows between arrays, which is that of the coarsest dtype.
+
+    tolerance: in float64.
+    """
+    return max([tolerance, *(COARSER_TOLERANCES.get(array.dtype, 0.0) for array in arrays)])
+
+
 def _array_difference(
     expected: np.ndarray, value: np.ndarray, name: str, axes: str, tolerance: float, scale: float
 ) -> Difference | None:
-    if value is None:
-        return Difference("type", f"`{name}` is None: is a `return` missing?")
     if not isinstance(value, np.ndarray):
         message = f"`{name}` is {a_value(value)} where a NumPy array of {expected.dtype} is expected."
         return Difference("type", message + _hint_about_type(expected, value))
@@ -182,7 +191,7 @@ def _array_difference(
         message = f"`{name}`: {strange.sum()} of {value.size} entries are {what}"
         return Difference("nan", f"{message}, the first at index {first}.", f"{message}.")
     # A value of a coarser dtype may have that dtype's rounding; the dtype itself is a fault of its own.
-    allowed = max(TOLERANCES.get(expected.dtype, tolerance), TOLERANCES.get(value.dtype, 0.0))
+    allowed = allowed_error(expected, value, tolerance=tolerance)
     errors = relative_error(expected, value, scale)
     # Not `errors > allowed`, which is False for an error that is NaN.
     wrong = ~(errors <= allowed)
@@ -192,7 +201,7 @@ def _array_difference(
 
 
 def _hint_about_type(expected: np.ndarray, value: Any) -> str:
-    """Return how to make an array of a masked array, or of a tuple such as (output, cache)."""
+    """How to get an array from a masked array, or from a tuple such as (output, cache)."""
     first = value[0] if isinstance(value, tuple) and value else None
     if isinstance(first, np.ndarray) and first.shape == expected.shape:
         return " Its first item has the right shape: take that out of the tuple."
@@ -219,7 +228,7 @@ def _scalar_difference(expected: Any, value: Any, name: str, tolerance: float) -
         return Difference("type", f"`{name}` is {a_value(value)} where {a_value(expected)} is expected.")
     if not isinstance(expected, float):
         wrong = f"`{name}` has the wrong value"
-        # A long text is no answer, and a number could be compared with the cases one by one.
+        # Do not quote a long text, nor a number, which students could compare with the cases one by one.
         is_label = isinstance(value, bool) or (isinstance(value, str) and len(value) <= MAX_LENGTH)
         return Difference("value", f"{wrong}, {value!r}." if is_label else f"{wrong}.", f"{wrong}.")
     error = _rounded(float(relative_error(expected, value)))
@@ -264,7 +273,9 @@ def _shape_message(expected_array: np.ndarray, value: np.ndarray, name: str, axe
     elif math.prod(got) == math.prod(expected) > 0:
         message += " The number of entries is right; they are folded differently."
     elif len(expected) > 2 and got == expected[:-1] + expected[:-2] + expected[-1:]:
-        message += " `np.dot` pairs each matrix of one batch with each of the other; `@` pairs them in order."
+        message += (
+            " `np.dot` and `np.inner` pair each matrix of one batch with each of the other; `@` pairs them in order."
+        )
     elif len(got) != len(expected):
         yours = "one axis" if len(got) == 1 else f"{len(got) or 'no'} axes"
         message += f" Yours has {yours} where {'one is' if len(expected) == 1 else f'{len(expected)} are'} expected."
@@ -276,7 +287,7 @@ def _without_ones(shape: tuple[int, ...]) -> list[int]:
 
 
 def _arrays_of(kinds: str, expected: Any, value: Any) -> bool:
-    """Return whether both are arrays whose dtypes are of one of these kinds."""
+    """Whether both are arrays with a dtype of one of these kinds."""
     return all(isinstance(array, np.ndarray) and array.dtype.kind in kinds for array in (expected, value))
 
 
@@ -287,7 +298,7 @@ def _has_wrong_bytes(expected: Any, value: Any) -> bool:
 
 
 def _without_array(value: Any) -> Any:
-    """Return the number in an array without axes; any other value as it is."""
+    """The number in an array without axes; any other value as it is."""
     return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
 
 
@@ -310,7 +321,7 @@ def _dtype_message(expected: np.dtype, got: np.dtype, name: str) -> str:
 
 
 def _rounded(error: float) -> str:
-    """Return a relative error in words; "" above ten."""
+    """A relative error in words; "" above ten."""
     return f"{error:.0e}" if error < 0.01 else f"{100 * error:.0f}%" if error < 10 else ""
 
 

@@ -1,6 +1,6 @@
 """Find what is wrong with an outcome: each fault is a kind and a sentence about it.
 
-Only outcomes are compared; the function itself is never looked at.
+It compares only outcomes, and never looks at the function itself.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from check.comparing import Difference, a_value, difference, precision_differenc
 from check.hints import hint
 from check.key import UNJUDGED, Key
 from check.measuring import measured_differences
-from check.verdicts_of_test import verdicts_of_test
+from check.raised_words import about_operands, in_its_own_words, in_our_words
 from check.words import listed
 
 # In the order in which faults are reported; the last two are those of handed-in weights.
@@ -23,25 +23,20 @@ KINDS = (
     *("stopped", "blank", "raised", "type", "structure", "shape", "nan", "value", "no error", "dtype", "modified"),
     *("unusable", "error rate"),
 )
-FORM_KINDS = frozenset({"dtype", "modified"})  # the values are right, but not how they are kept or computed
+FORM_KINDS = frozenset({"dtype", "modified"})  # right values in a wrong dtype, or inputs that were changed
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a case passed; if not, the kind of one fault and a sentence about it."""
+    """Whether a case passed; if not, the kind of one fault, a sentence about it, and the share that is right anyway."""
 
     passed: bool
     kind: str = ""
     message: str = ""
+    share: float = 0.0
 
 
 CaseFaults = Sequence[Sequence[Verdict]]  # the faults of each case
-
-
-def of_cases(key: Key, outcomes: Sequence[Outcome]) -> CaseFaults:
-    """Return what is wrong with each outcome of an exercise, one outcome for each case of the key."""
-    case_faults = [list(faults(key, case.expected, outcome)) for case, outcome in zip(key.cases, outcomes, strict=True)]
-    return verdicts_of_test(key, outcomes, case_faults) if key.tests else case_faults
 
 
 def faults(key: Key, expected: Outcome, outcome: Outcome) -> Iterator[Verdict]:
@@ -56,7 +51,8 @@ def faults(key: Key, expected: Outcome, outcome: Outcome) -> Iterator[Verdict]:
     else:
         for difference_found in _output_differences(key, expected.value, outcome.value):
             redacted = "" if outcome.quoted else difference_found.redacted
-            yield Verdict(False, difference_found.kind, redacted or difference_found.message)
+            sentence = redacted or difference_found.message
+            yield Verdict(False, difference_found.kind, sentence, difference_found.share)
         if changed := [name for name in outcome.modified if name not in expected.modified]:
             names = listed(f"`{name}`" for name in changed)
             yield Verdict(False, "modified", f"`{key.function}` changed its input {names} in place: work on a copy.")
@@ -66,17 +62,19 @@ def _wrong_exception(key: Key, expected: Outcome, raised: Raised) -> Iterator[Ve
     if expected.raised and expected.raised.type == raised.type:
         return
     if raised.type == "NotImplementedError":
-        yield Verdict(False, "blank", f"`{key.function}` is not written yet.")
+        blank = raised.message if raised.quoted and raised.message.isidentifier() else key.function
+        what = f"`{key.function}` is" if blank == key.function else f"`{key.function}` calls `{blank}`, which is"
+        yield Verdict(False, "blank", f"{what} not written yet.")
         return
     instead = f"; it should raise {expected.raised.type} here" if expected.raised else ""
     where = f" ({raised.line})" if raised.line else ""
-    message = f": {raised.message}" if raised.message and raised.quoted else ""
-    sentence = f"`{key.function}` raised {raised.type}{_ended(message + where + instead)}"
-    yield Verdict(False, "raised", sentence + hint(key, raised))
+    said = in_our_words(raised) or (raised.message if raised.quoted else "")
+    sentence = f"`{key.function}` raised {raised.type}{_ended(f': {said}' * bool(said) + where + instead)}"
+    yield Verdict(False, "raised", sentence + about_operands(raised) + hint(key, raised) + in_its_own_words(raised))
 
 
 def _ended(sentence: str) -> str:
-    """Return a sentence with one mark at its end; Python's messages bring their own, or none."""
+    """End a sentence with exactly one mark, because some of Python's messages have one."""
     return sentence if sentence.endswith("?") else sentence.rstrip(". ") + "."
 
 
@@ -86,8 +84,11 @@ def _output_differences(key: Key, expected: Any, value: Any) -> Iterator[Differe
         yield from measured_differences(key, expected, value)
         return
     value = _unstacked(key, expected, value)
-    if len(key.outputs) > 1 and not has_all_outputs(key, expected):  # only a mistake can return that
+    if len(key.outputs) > 1 and not has_all_outputs(key, expected):  # `expected` comes from a mistake
         outputs = [("the result", expected, value)]
+    elif len(key.outputs) == 1 and value is None and expected is not None:
+        yield Difference("type", f"`{next(iter(key.outputs))}` is None: a `return` is missing, or returns nothing.")
+        return
     elif len(key.outputs) > 1 and (structure := _structure_difference(tuple(key.outputs), value)):
         yield structure
         return
@@ -100,12 +101,12 @@ def _output_differences(key: Key, expected: Any, value: Any) -> Iterator[Differe
 
 
 def has_all_outputs(key: Key, value: Any) -> bool:
-    """Return whether a value is a tuple or list with one item for each output."""
+    """Whether a value is a tuple or list with one item for each output."""
     return isinstance(value, tuple | list) and len(value) == len(key.outputs)
 
 
 def _unstacked(key: Key, expected: Any, value: Any) -> Any:
-    """Return outputs of one shape as a tuple if they come stacked in one array, which unpacks like a tuple."""
+    """Split outputs that come stacked in one array, because it unpacks like a tuple."""
     if not isinstance(value, np.ndarray) or len(key.outputs) < 2 or not has_all_outputs(key, expected):
         return value
     stacked = [(len(expected), *np.shape(part)) for part in expected if not isinstance(part, dict | list | tuple)]
@@ -124,7 +125,7 @@ def judged_outputs(key: Key, expected: Any, value: Any) -> list[tuple[str, Any, 
 
 
 def _structure_difference(outputs: Sequence[str], value: Any) -> Difference | None:
-    """Return how the value differs from a tuple of the right length, whatever its items are."""
+    """How a value differs from a tuple of the right length, whatever its items are."""
     end = f"end with `return {', '.join(outputs)}`"
     if not isinstance(value, tuple | list):
         was = "a `return` is missing, or returns nothing" if value is None else f"the result is {a_value(value)}"

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from check.calling import Outcome, Raised
-from check.comparing import TOLERANCES
+from check.comparing import allowed_error
 from check.values import pack, unpack
 
 UNJUDGED = "unjudged"
@@ -41,7 +41,7 @@ class Case:
     """One call of the exercise's function.
 
     inputs: argument name -> value. expected: the reference's outcome. mistakes: slug -> the mistake's outcome on the
-    same inputs. In place of an exception's message, both have its `mark`.
+    same inputs. Both hold an exception's `mark` instead of its message.
     unseen: name -> value of each argument that the key's measure gets but the function does not.
     """
 
@@ -60,7 +60,7 @@ class Case:
     @cached_property
     def rounding(self) -> float:
         """The allowed error of the coarsest expected array, as a share of its largest entry; 0 if all are float64."""
-        return max((TOLERANCES.get(array.dtype, 0.0) for array in pack(self.expected.value)[1]), default=0.0)
+        return allowed_error(*pack(self.expected.value)[1], tolerance=0.0)
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,10 @@ class Key:
     function: its name. section: title of the section to read again.
     outputs: name -> axes ("... T_query d_value"), or UNJUDGED for a cache; in the order that the function returns them.
     order: the same names in the order of the derivation; the first wrong one is reported.
-    aspects: name -> points. uses: exercises of the same chapter that this one calls. tests: the exercise whose
-        functions this one tests, if it asks for a test; otherwise "".
+    aspects: name -> points. tests: the exercise whose functions this one tests, if it asks for a test; otherwise "".
     tolerance: allowed error in float64, as a share of the largest expected entry.
+    inherited: slug -> a mistake of an exercise that this one calls, and the fingerprints (rows, cases) of the functions
+        that have it; see `check.fingerprints`.
     slips: description of a slip -> sketches (rows, cases) of the outcomes of right functions with that one slip.
     measure: name of the measure of `check.measures` that is applied to outcomes before they are compared, or
         `check.predictions.ORDER`; "" for none.
@@ -83,13 +84,17 @@ class Key:
     outputs: dict[str, str]
     order: tuple[str, ...]
     aspects: dict[str, float]
-    uses: tuple[str, ...]
     tolerance: float
     mistakes: dict[str, Mistake]
     cases: tuple[Case, ...]
+    inherited: Mapping[str, tuple[Mistake, np.ndarray]] = field(default_factory=dict)
     slips: Mapping[str, np.ndarray] = field(default_factory=dict)
     measure: str = ""
     tests: str = ""
+
+    def mistake(self, slug: str) -> Mistake:
+        """Return a known mistake of the exercise, or an inherited one."""
+        return self.mistakes[slug] if slug in self.mistakes else self.inherited[slug][0]
 
     @property
     def points(self) -> float:
@@ -98,17 +103,22 @@ class Key:
     @property
     def digest(self) -> str:
         """SHA-256 of the whole key in hex; keys with the same digest grade alike."""
-        return hashlib.sha256(_to_bytes(self)).hexdigest()
+        return hashlib.sha256(to_bytes(self)).hexdigest()
 
 
 def save(key: Key, path: str | Path) -> None:
     """Write a key to a .npz file; equal keys give equal bytes."""
-    Path(path).write_bytes(_to_bytes(key))
+    Path(path).write_bytes(to_bytes(key))
 
 
 def load(path: str | Path) -> Key:
     """Return the key that `save` wrote to a file."""
-    with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as stored:
+    return from_bytes(Path(path).read_bytes())
+
+
+def from_bytes(content: bytes) -> Key:
+    """Return the key that `to_bytes` made this file's content from."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
         tree, places = json.loads(stored["index"].tobytes())
         numbers = {name: stored[name] for name in stored.files if name != "index"}
     arrays = [numbers[dtype][start : start + math.prod(shape)].reshape(shape) for dtype, shape, start in places]
@@ -117,20 +127,25 @@ def load(path: str | Path) -> Key:
         **fields
         | {
             "order": tuple(fields["order"]),
-            "uses": tuple(fields["uses"]),
             "mistakes": {slug: Mistake(*mistake) for slug, mistake in fields["mistakes"].items()},
+            "inherited": {
+                slug: (Mistake(*mistake), rows) for slug, (mistake, rows) in fields.get("inherited", {}).items()
+            },
             "cases": tuple(_case(case) for case in fields["cases"]),
         }
     )
 
 
-def _to_bytes(key: Key) -> bytes:
+def to_bytes(key: Key) -> bytes:
+    """Return the content of a key's .npz file."""
     fields = vars(key) | {
         "mistakes": {slug: astuple(mistake) for slug, mistake in key.mistakes.items()},
         "cases": [_case_fields(case) for case in key.cases],
     }
-    if not key.measure:  # most keys have none; leaving it out keeps the digests of earlier versions
-        del fields["measure"]
+    fields["inherited"] = {slug: (astuple(mistake), rows) for slug, (mistake, rows) in key.inherited.items()}
+    for name in ("measure", "inherited"):
+        if not fields[name]:  # leaving it out keeps the digests of earlier versions
+            del fields[name]
     tree, arrays = pack(fields)
     places, numbers = _laid_out(arrays)
     buffer = io.BytesIO()
@@ -140,9 +155,9 @@ def _to_bytes(key: Key) -> bytes:
 
 
 def _laid_out(arrays: list[np.ndarray]) -> tuple[list[tuple], dict[str, np.ndarray]]:
-    """Return (dtype, shape, start) of each array, and for each dtype one flat array that holds equal arrays once.
+    """(dtype, shape, start) of each array, and for each dtype one flat array that holds equal arrays once.
 
-    Most outputs of a mistake are right, so they repeat; and half of a small array's own file would be its header.
+    Most outputs of a mistake are right, so arrays repeat. With a file for each small array, half of it would be header.
     """
     places: list[tuple] = []
     starts: dict[tuple, int] = {}

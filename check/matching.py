@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from check.calling import Outcome
+from check.calling import Outcome, Raised
 from check.faults import FORM_KINDS, CaseFaults, Verdict, faults
 from check.key import Case, Key
 from check.sketches import is_distinctive
@@ -24,10 +24,10 @@ VALUELESS_KINDS = ("stopped", "blank", "raised")  # such a fault hides what the 
 class Match:
     """How well a known mistake matches the outcomes; cases are given by their indices.
 
-    cases: those with the mistake's values. alike: those, and those that raise the same type of exception as the
-    mistake. proof: those with its values on which the mistake is wrong. wrong: all on which the mistake is wrong.
-    form_faults: how many faults of form the cases have that the mistake does not. tolerance: how much the values may
-    differ from the mistake's, as a share of the largest entry.
+    cases: those with the mistake's values. alike: `cases`, and those that raise the mistake's type of exception. proof:
+    those of `cases` in which the mistake is wrong. wrong: all cases in which the mistake is wrong. form_faults: how
+    many faults of form `cases` have that the mistake does not. tolerance: how much the values may differ from the
+    mistake's, as a share of the largest entry.
     """
 
     slug: str
@@ -40,7 +40,7 @@ class Match:
 
 
 def same(key: Key, case: Case, known: Outcome, outcome: Outcome) -> bool:
-    """Return whether two outcomes of a case agree, up to the rounding of the case's own dtype."""
+    """Whether two outcomes of a case agree, up to the rounding of the case's own dtype."""
     return not any(_differences(key, case, known, outcome)) and set(known.modified) == set(outcome.modified)
 
 
@@ -50,15 +50,19 @@ def _differences(key: Key, case: Case, known: Outcome, outcome: Outcome) -> Iter
     A mistake may promote float32 to float64 without making its digits any better, so the coarsest dtype's tolerance
     applies. Many mistakes raise the same type of exception, so an exception matches only with the same message.
     """
-    if known.raised and outcome.raised and not case.expected.raised and known.raised.message != outcome.raised.mark:
-        yield Verdict(False, "raised", "")
+    if outcome.raised and not (known.raised and _may_be_the_same(case, known.raised, outcome.raised)):
+        yield Verdict(False, "raised", "")  # without the sentence that `faults` would make
         return
     coarsest = max(key.tolerance, case.rounding)
     yield from faults(replace(key, tolerance=coarsest) if coarsest > key.tolerance else key, known, outcome)
 
 
+def _may_be_the_same(case: Case, known: Raised, raised: Raised) -> bool:
+    return bool(case.expected.raised) or known.message == raised.mark
+
+
 def is_exactly(key: Key, slug: str, outcomes: Sequence[Outcome]) -> bool:
-    """Return whether the outcomes of all cases are those of a known mistake."""
+    """Whether the outcomes of all cases are those of a known mistake."""
     pairs = sorted(zip(key.cases, outcomes, strict=True), key=lambda pair: pair[0].size)  # most mistakes differ at once
     return all(same(key, case, case.mistakes[slug], outcome) for case, outcome in pairs)
 
@@ -90,11 +94,11 @@ def best_matches(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults,
 
 
 def _may_explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> bool:
-    """Return whether some mistake has nearly the values of a quarter of the cases that mistakes must explain.
+    """Whether some mistake has nearly the values of a quarter of the cases that mistakes must explain.
 
-    Otherwise no MAX_MISTAKES of them explain half of these cases. Where no case has values, exceptions tell so little
-    that one mistake must explain all. Of a wrong answer that makes no known mistake, this is found out without running
-    any mistake on the largest cases, and of code that always raises, on the smallest alone.
+    If none has, MAX_MISTAKES mistakes together cannot explain half of these cases. If no case has values, exceptions
+    tell so little that one mistake must explain all. The smallest cases come first, so that most answers without a
+    known mistake never reach the largest cases, and code that always raises stops at the smallest.
     """
     near = replace(key, tolerance=max(key.tolerance, NEAR))
     indices = sorted(_with_values(case_faults), key=lambda i: key.cases[i].size)
@@ -116,12 +120,12 @@ def _may_explain(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults)
 
 
 def _wrong(case_faults: CaseFaults) -> set[int]:
-    """Return the indices of the cases that have more than faults of form."""
+    """The indices of the cases that have more than faults of form."""
     return {i for i, verdicts in enumerate(case_faults) if has_wrong_values(verdicts)}
 
 
 def _with_values(case_faults: CaseFaults) -> set[int]:
-    """Return the indices of the cases that mistakes must explain: the wrong ones that have values, if there are any.
+    """The indices of the cases that mistakes must explain: the wrong ones that have values, if there are any.
 
     Many mistakes raise the same exception, so exceptions are proof only where no case has values.
     """
@@ -130,7 +134,7 @@ def _with_values(case_faults: CaseFaults) -> set[int]:
 
 
 def _fewest(key: Key, case_faults: CaseFaults, matches: Iterable[Match | None], raises_by_axes: bool) -> list[Match]:
-    """Return the fewest of these matches that explain the cases with wrong values; or none."""
+    """The fewest of these matches that explain the cases with wrong values, if any do."""
     candidates = [match for match in matches if match]
     wrong, with_values = _wrong(case_faults), _with_values(case_faults)
     chosen: list[Match] = []
@@ -156,10 +160,10 @@ def _fewest(key: Key, case_faults: CaseFaults, matches: Iterable[Match | None], 
 
 
 def _may_be_together(one: Match, other: Match, with_values: set[int]) -> bool:
-    """Return whether one function may make both mistakes.
+    """Whether one function may make both mistakes.
 
-    Each would also show in the cases that prove the other, unless the function has a branch for each. Then the two
-    explain all cases with values, and the second one alone a quarter of them.
+    Each mistake would also show in the cases that prove the other, unless the function has a branch for each. With
+    branches, the two must explain all cases with values, and the second alone a quarter of them.
     """
     if one.proof & other.wrong <= other.cases and other.proof & one.wrong <= one.cases:
         return True
@@ -167,7 +171,7 @@ def _may_be_together(one: Match, other: Match, with_values: set[int]) -> bool:
 
 
 def _is_telling(case: Case, slug: str) -> bool:
-    """Return whether the entries on which a mistake is wrong are unlikely to come from another function.
+    """Whether the entries on which a mistake is wrong are unlikely to come from another function.
 
     Many functions return booleans, whole numbers, zeros and NaN.
     """
@@ -175,19 +179,19 @@ def _is_telling(case: Case, slug: str) -> bool:
 
 
 def _is_rare(case: Case, slug: str) -> bool:
-    """Return whether a mistake is wrong on several float entries, or on one that is distinctive, NaN or infinite."""
+    """Whether a mistake is wrong on several float entries, or on one that is distinctive, NaN or infinite."""
     entries = _wrong_entries(case, slug)
     return entries.size > 1 or is_distinctive(entries) or not np.isfinite(entries).all()
 
 
 def _wrong_entries(case: Case, slug: str) -> np.ndarray:
-    """Return the float entries on which a mistake is wrong, as a flat array."""
+    """The float entries on which a mistake is wrong, as a flat array."""
     known, right = (_float_entries(outcome.value) for outcome in (case.mistakes[slug], case.expected))
     return known[known != right] if known.shape == right.shape else known
 
 
 def _float_entries(value: object) -> np.ndarray:
-    """Return all float entries of a value, as a flat array."""
+    """All float entries of a value, as a flat array."""
     if isinstance(value, float):
         return np.array([value])
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
@@ -204,7 +208,7 @@ def _match(
     tolerance: float = 0.0,
     clearly_wrong: float = 0.0,
 ) -> Match | None:
-    """Return how a mistake matches; None if no case proves it, or if a case contradicts it.
+    """How a mistake matches; None if no case proves it, or if a case contradicts it.
 
     A case contradicts a mistake if it is right where the mistake is wrong, or has a value where the mistake raises. But
     a function with the mistake's values may rightly raise an exception where the mistake, written without a check, does
@@ -242,7 +246,7 @@ def _match(
 
 
 def _only_first_raises(case: Case, slug: str, outcome: Outcome) -> bool:
-    """Return whether a mistake raises an exception where an outcome has a value."""
+    """Whether a mistake raises an exception where an outcome has a value."""
     return bool(case.mistakes[slug].raised) and not (outcome.raised or outcome.stopped)
 
 
@@ -251,5 +255,5 @@ def _raise_alike(known: Outcome, outcome: Outcome) -> bool:
 
 
 def has_wrong_values(verdicts: Iterable[Verdict]) -> bool:
-    """Return whether any of these faults is more than a fault of form."""
+    """Whether any of these faults is more than a fault of form."""
     return any(fault.kind not in FORM_KINDS for fault in verdicts)

@@ -13,12 +13,12 @@ import numpy as np
 MOST_COLUMNS = 512  # more would take time, and no exercise needs them
 LARGEST = 1e6  # far more than any softmax needs; the products of two such numbers do not overflow
 PROPERTIES = ("attended", "sharpness", "copied")
-NO_POSITION = -1  # in `attended`, where two weights are the largest
-HALF, SURE = 0.5, 0.99  # the limits of the bands of sharpness
+NO_POSITION = -1  # the value of `attended` if two weights tie for the largest
+HALF, SURE = 50, 99  # the limits of the bands of sharpness, in percent
 
 
 class Malformed(ValueError):
-    """A student's value has no form that a measure can use; the message says so to the student."""
+    """A student's value that no measure can use; the message tells the student why."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class Attention:
 
 
 def properties(attention: Attention, asks: Sequence[str]) -> tuple[np.ndarray | None, ...]:
-    """Return each of PROPERTIES as integers (..., T), or None in the place of those that are not in `asks`.
+    """Return each of PROPERTIES as integers (..., T), or None if it is not in `asks`.
 
-    attended: the position with the largest weight, or NO_POSITION. sharpness: 0 if the largest weight is below one
-    half, 1 if it is below 99%, and 2 otherwise. copied: the word for which the output is largest. Positions that do
-    not count have zeros.
+    attended: the position with the largest weight, or NO_POSITION. sharpness: the largest weight in percent, rounded
+    down; only its `bands` are judged. copied: the word for which the output is largest. Positions that do not count
+    have zeros.
     """
     properties = {"attended": _attended, "sharpness": _sharpness, "copied": _copied}
     return tuple(
@@ -53,8 +53,13 @@ def _attended(attention: Attention) -> np.ndarray:
 
 
 def _sharpness(attention: Attention) -> np.ndarray:
-    largest = 1 / attention.strengths.sum(axis=-1)
-    return (largest >= HALF).astype(np.int64) + (largest >= SURE)
+    # The small number keeps a share of 0.57, say, from becoming 56%.
+    return np.floor(100 / attention.strengths.sum(axis=-1) + 1e-9).astype(np.int64)
+
+
+def bands(name: str, values: np.ndarray) -> np.ndarray:
+    """What is compared: whether the sharpness reaches HALF and SURE; any other property as it is."""
+    return (values >= HALF) + (values >= SURE).astype(np.int64) if name == "sharpness" else values
 
 
 def _copied(attention: Attention) -> np.ndarray:
@@ -71,8 +76,9 @@ def words_and_positions(words: np.ndarray, n_words: int, length: int) -> np.ndar
 def attend(
     x: np.ndarray, memory: np.ndarray, w_query: np.ndarray, w_key: np.ndarray, *, causal: bool = False
 ) -> np.ndarray:
-    """Return the strengths (..., T, T_memory) with which rows of x attend to rows of memory; if causal, none to later
-    ones.
+    """Return the strengths (..., T, T_memory) with which rows of x attend to rows of memory.
+
+    causal: give later rows no strength.
     """
     scores = (x @ w_query) @ (memory @ w_key).swapaxes(-1, -2) / np.sqrt(max(w_query.shape[-1], 1))
     if causal:
@@ -170,11 +176,11 @@ def finding_subjects(value: Any, kinds: np.ndarray, length: int, words: np.ndarr
 
 
 def copying_sources(value: Any, n_words: int, backwards: bool, words: np.ndarray) -> Attention:
-    """Let a decoder that has written a part of each source attend to the memory of it.
+    """Let a decoder that copies each source attend to the source's memory.
 
-    value: w_query with a row for each word and the mark, w_key and w_value with a row for each word and the mark, and
-    for each as the word before. words: (sentences, T), ints; a mark follows the last word. The output has a position
-    for each word that the decoder writes, and one for the mark.
+    value: w_query has a row for each word and the mark; w_key and w_value have a second set of these rows, for the word
+    before. words: (sentences, T), ints; a mark follows the last word. The output has a position for each word that the
+    decoder writes, and one for the mark.
     """
     n = n_words + 1
     names = ("w_query", "w_key", "w_value")
@@ -187,7 +193,7 @@ def copying_sources(value: Any, n_words: int, backwards: bool, words: np.ndarray
     return Attention(strengths, strengths @ memory @ w_value, np.ones(here.shape, dtype=bool))
 
 
-# Takes the value, the inputs of the function, and the unseen inputs except `asks`; raises Malformed.
+# Each takes the value, the inputs of the function, and the unseen inputs except `asks`; raises Malformed.
 MEASURES: dict[str, Callable[..., Attention]] = {
     "copying": copying,
     "looking_back": looking_back,

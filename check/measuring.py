@@ -1,8 +1,6 @@
 """Replace matrices by what they do, before the judge compares them, and describe the first difference.
 
-A predicted order of runs is compared with runs that were made.
-
-The outcome of an exercise without a measure stays as it is.
+A predicted order of runs is compared with runs that were made. Without a measure, an outcome stays as it is.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,8 +12,8 @@ import numpy as np
 from check.calling import Outcome, run
 from check.comparing import Difference
 from check.key import Case, Key
-from check.measures import MEASURES, NO_POSITION, Malformed, properties
-from check.predictions import ORDER, predicted
+from check.measures import MEASURES, NO_POSITION, SURE, Malformed, bands, properties
+from check.predictions import ORDER, in_words, predicted
 
 
 def outcomes_of(function: Callable, key: Key) -> list[Outcome]:
@@ -29,7 +27,7 @@ def measured_outcomes(key: Key, outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def measured(measure: str, case: Case, outcome: Outcome) -> Outcome:
-    """Return the outcome with what its matrices do in place of the matrices, or with a sentence if they are malformed.
+    """Replace the matrices in an outcome by what they do, or by a sentence if they are malformed.
 
     measure: its name; "" returns the outcome as it is.
     """
@@ -44,15 +42,14 @@ def measured(measure: str, case: Case, outcome: Outcome) -> Outcome:
 
 def _measured_value(measure: str, case: Case, value: Any) -> tuple:
     if measure == ORDER:
-        return predicted(value, **case.inputs, **case.unseen)
+        return predicted(value, *case.inputs.values(), **case.unseen)
     with np.errstate(all="ignore"):
         attention = MEASURES[measure](value, **case.inputs, **unseen_inputs(case))
     return properties(attention, case.unseen["asks"])
 
 
 def shown_inputs(key: Key, case: Case) -> dict[str, Any]:
-    """Return the inputs of a case that a student may see: all but the results of runs that the student should
-    predict."""
+    """The inputs of a case that a student may see: not the results of runs that the student should predict."""
     return case.inputs if key.measure == ORDER else case.inputs | unseen_inputs(case)
 
 
@@ -68,18 +65,20 @@ def measured_differences(key: Key, expected: Any, value: Any) -> Iterator[Differ
             yield Difference("structure", value if isinstance(value, str) else "The value should be malformed.")
         return
     if key.measure == ORDER:
+        order, reasons, counts, sentence = value
         if not all(np.array_equal(right, own) for right, own in zip(expected[:2], value[:2], strict=True)):
-            yield Difference("value", value[2] or "")
+            redacted = in_words(order, reasons, counts)
+            yield Difference("value", sentence or "", redacted, counts[0] / counts[1])
         return
     for name, right, own in zip(key.outputs, expected, value, strict=True):
-        if right is not None and not np.array_equal(right, own):
-            place = tuple(int(i) for i in np.argwhere(right != own)[0])
+        if right is not None and (wrong := bands(name, right) != bands(name, own)).any():
+            place = tuple(int(i) for i in np.argwhere(wrong)[0])
             yield Difference("value", _sentence(name, place, right, own))
             return
 
 
 def _sentence(name: str, place: tuple[int, ...], expected: np.ndarray, value: np.ndarray) -> str:
-    """Return a sentence about the first position, place[-1], that has a wrong property."""
+    """A sentence about the first position, place[-1], that has a wrong property."""
     where = f"In a sentence of {expected.shape[-1]} words,"
     if len(place) == 3:
         where = f"Head {place[0]}: in a sentence of {expected.shape[-1]} words,"
@@ -89,6 +88,7 @@ def _sentence(name: str, place: tuple[int, ...], expected: np.ndarray, value: np
     if name == "attended":
         return f"{where} position {position} attends most to position {own}, not to position {right}."
     if name == "sharpness":
-        share = "less than half" if own == 0 else "less than 99%" if own == 1 else "at least 99%"
-        return f"{where} position {position} gives {share} of its weight to one position, and should give at least 99%."
+        return (
+            f"{where} position {position} gives {own}% of its weight to one position, and should give at least {SURE}%."
+        )
     return f"{where} the output at position {position} is largest for word {own}, not for word {right}."

@@ -1,4 +1,4 @@
-"""Set up a student's notebook: `check`, `hand_in`, `what_is_left`, and a sentence in place of some tracebacks."""
+"""Set up a student's notebook: `check`, `hand_in`, `what_is_left`, and a sentence instead of some tracebacks."""
 
 from check.checking import check
 from check.handing_in import hand_in

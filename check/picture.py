@@ -1,4 +1,4 @@
-"""Draw the student's array, the expected one and their difference side by side, as one inline SVG.
+"""Draw the student's array, the expected one and their difference, side by side where there is room.
 
 The picture shows expected values, so it is for public cases only.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from check.comparing import relative_error
 
-CELL, GAP = 16, 28  # pixels
+LARGEST, PANEL = 36, 216  # pixels: the sides of the largest cells, and of the largest panel
 MAX_CELLS = 12  # rows and columns of a panel
 
 
@@ -29,7 +29,7 @@ def picture(expected: Any, value: Any, name: str) -> str:
 
 
 def _around(matrix: np.ndarray, worst: Sequence[int]) -> np.ndarray:
-    """Return at most MAX_CELLS rows and columns around the worst entry."""
+    """At most MAX_CELLS rows and columns around the worst entry."""
     centre = (0,) * (2 - len(worst)) + tuple(worst)
     starts = [max(0, min(index - MAX_CELLS // 2, n - MAX_CELLS)) for index, n in zip(centre, matrix.shape, strict=True)]
     return matrix[tuple(slice(start, start + MAX_CELLS) for start in starts)].astype(np.float64)
@@ -37,32 +37,31 @@ def _around(matrix: np.ndarray, worst: Sequence[int]) -> np.ndarray:
 
 def _draw(slices: Sequence[np.ndarray], leading: Sequence[int], name: str) -> str:
     rows, columns = slices[0].shape
-    width = max(columns * CELL, 5 * CELL)
+    side = min(LARGEST, PANEL // max(rows, columns))
     titles = ("yours", "expected", "difference")
     finite = np.abs(np.concatenate([s[np.isfinite(s)] for s in slices[:2]]))
     scale = finite.max(initial=0.0) or 1.0
     panels = "".join(
-        f"<g transform='translate({i * (width + GAP)},0)'>"
-        f"<text y='11' font-size='11' fill='currentColor'>{title}</text>"
-        f"<g transform='translate(0,18)'>{_cells(matrix / (scale if i < 2 else matrix.max() or 1.0))}</g></g>"
+        f"<div>{title}<svg width='{columns * side}' height='{rows * side}' style='display:block'>"
+        f"{_cells(matrix / (scale if i < 2 else matrix.max() or 1.0), side)}</svg></div>"
         for i, (title, matrix) in enumerate(zip(titles, slices, strict=True))
     )
     where = f" at index {[int(i) for i in leading]}" if leading else ""
     label = escape(f"{name}{where}: yours, expected, and the difference, entry by entry")
-    size = f"width='{3 * width + 2 * GAP}' height='{rows * CELL + 20}'"
-    return f"<svg role='img' aria-label='{label}' {size} style='max-width:100%'><title>{label}</title>{panels}</svg>"
+    row = "display:flex;flex-wrap:wrap;gap:.5em 1.5em;margin:.4em 0"
+    return f"<div role='img' aria-label='{label}' style='{row}'>{panels}</div>"
 
 
-def _cells(matrix: np.ndarray) -> str:
+def _cells(matrix: np.ndarray, side: int) -> str:
     return "".join(
-        f"<rect x='{j * CELL}' y='{i * CELL}' width='{CELL - 1}' height='{CELL - 1}' fill='{_colour(entry)}'/>"
+        f"<rect x='{j * side}' y='{i * side}' width='{side - 1}' height='{side - 1}' fill='{_colour(entry)}'/>"
         for i, row in enumerate(matrix)
         for j, entry in enumerate(row)
     )
 
 
 def _colour(share: float) -> str:
-    """Return orange above zero, blue below, paler towards zero, and black for NaN and infinity."""
+    """Orange above zero, blue below, paler towards zero, and black for NaN and infinity."""
     if not np.isfinite(share):
         return "#000"
     red, green, blue = (210, 95, 0) if share > 0 else (0, 100, 190)

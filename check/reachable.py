@@ -7,7 +7,7 @@ from typing import Any
 
 
 def reachable(function: Callable) -> Iterator[Any]:
-    """Yield the function, what it refers to, and what the functions of its notebook among them refer to."""
+    """Yield a function and all that it refers to, directly or through functions of its notebook."""
     seen: set[int] = set()
     waiting: list[Any] = [function]
     while waiting:
@@ -35,12 +35,12 @@ def called(function: Callable, is_wanted: Callable[[str], bool]) -> list[str]:
 
 
 def is_of_notebook(value: Any, function: Callable) -> bool:
-    """Return whether a value is a function that was defined where another one was."""
+    """Whether a value is a function that was defined in the same notebook as `function`."""
     return isinstance(value, FunctionType) and value.__module__ == function.__module__ and not _is_installed(value)
 
 
 def named(function: Any, operation: str) -> Iterator[str]:
-    """Return the names that instructions of one kind have in a function's code."""
+    """The names in the instructions of one kind, such as "LOAD_GLOBAL", in a function's code."""
     steps = (step for code in _codes(function) for step in dis.get_instructions(code))
     return (str(step.argval) for step in steps if step.opname == operation)
 

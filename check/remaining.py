@@ -5,6 +5,7 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any
 
+from check import handing_in
 from check.blank import is_blank, waits_for
 from check.bundle_data import Notebook, notebooks
 from check.checking import public_key, quietly_tried
@@ -63,14 +64,21 @@ def standing(name: str, function: Any) -> Standing:
 
 
 def summary(chapter: str, standings: list[Standing], about: Notebook) -> Shown:
-    """Return the states of all exercises of a chapter as one message, and what else to hand in."""
+    """Put the states of a chapter's exercises, and what else to hand in, into one message."""
     passing, total = sum(bool(standing.passes) for standing in standings), len(standings)
     earned = sum(standing.earned for standing in standings)
     points = sum(standing.points for standing in standings)
     head = f"{earned:g} of {points:g} points: {passing} of {total} exercises pass."
-    first = "Run `hand_in(params, recipe)`: its output holds your weights. " if about.weights else ""
+    first = ""
+    if about.weights:
+        where = "Run `hand_in(params, recipe)`: its output holds your weights"
+        if handing_in.handed_in:
+            where = "The output of `hand_in` holds your weights"
+        first = f"{where}, for up to {about.weights:g} points. "
     for name, worth in about.by_hand.items():
         first += f"Write `{name}`: your instructor gives up to {worth:g} points for it. "
+    if first:
+        first += f"The chapter has {points + about.weights + sum(about.by_hand.values()):g} points. "
     end = f"{first}Save this notebook, then hand in this one file: `{chapter}.ipynb`"
     rows = [(standing.passes, f"`{standing.name}`: {standing.state}") for standing in standings]
     text = "\n".join([head, *(f"  {MARKS[passes][0]} {row}" for passes, row in rows), end])

@@ -3,6 +3,7 @@
 The judge runs in the student's notebook with the public key, and in the grading process with a secret one.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -10,14 +11,18 @@ from typing import Any
 
 from check.calling import Outcome
 from check.causes import Explanation, explain
-from check.faults import CaseFaults, Verdict, faults, of_cases
+from check.faults import CaseFaults, Verdict, faults
 from check.key import Case, Key, Mistake
-from check.verdicts_of_test import with_rejections
+from check.predictions import ORDER
+from check.verdicts_of_test import verdicts_of_test, with_rejections
 
 
 @dataclass(frozen=True)
 class Aspect:
-    """One aspect of an exercise. It earns all of its points if all of its cases pass, and none otherwise."""
+    """One aspect of an exercise. It earns all of its points if all of its cases pass, and none otherwise.
+
+    An aspect that asks for a prediction earns points for the share that is right; see `points_for_share`.
+    """
 
     name: str
     points: float
@@ -72,7 +77,6 @@ class Result:
         return self.verdict is not None and self.verdict.kind == "blank" and not any_passed
 
     def to_json(self) -> dict[str, Any]:
-        """Return the result as a JSON-serialisable dict."""
         return asdict(self)
 
     @staticmethod
@@ -96,8 +100,13 @@ class Result:
 
 
 def judge(key: Key, case: Case, outcome: Outcome) -> Verdict:
-    """Judge one outcome of one case."""
     return next(faults(key, case.expected, outcome), Verdict(True))
+
+
+def faults_of_cases(key: Key, outcomes: Sequence[Outcome]) -> CaseFaults:
+    """Return what is wrong with each outcome of an exercise, one outcome for each case of the key."""
+    case_faults = [list(faults(key, case.expected, outcome)) for case, outcome in zip(key.cases, outcomes, strict=True)]
+    return verdicts_of_test(key, outcomes, case_faults) if key.tests else case_faults
 
 
 def grade(key: Key, outcomes: Sequence[Outcome]) -> Result:
@@ -108,16 +117,15 @@ def grade(key: Key, outcomes: Sequence[Outcome]) -> Result:
         outcomes: one for each case of the key, in the key's order.
 
     Returns:
-        Result. Points are earned aspect by aspect, but none if no case that asks for a value passes: a function that
-        always raises must not earn the points for raising.
+        Result. Each aspect earns points by itself. But if no case that asks for a value passes, none earns any, because
+        a function that always raises must not get the points for raising.
     """
     outcomes = with_rejections(key, outcomes)
-    case_faults = of_cases(key, outcomes)
+    case_faults = faults_of_cases(key, outcomes)
     return result_of(key, case_faults, explain(key, outcomes, case_faults))
 
 
 def result_of(key: Key, case_faults: CaseFaults, why: Explanation | None) -> Result:
-    """Return the result of an exercise from the faults of its cases and their explanation."""
     aspects = aspects_of(key, case_faults)
     shown = case_faults[why.shown][0] if why else None
     remarks = why.remarks if why else ()
@@ -133,7 +141,7 @@ def result_of(key: Key, case_faults: CaseFaults, why: Explanation | None) -> Res
         aspects=aspects,
         verdict=shown,
         case=key.cases[why.shown].name if why else "",
-        mistakes=tuple(key.mistakes[slug] for slug in why.mistakes) if why else (),
+        mistakes=tuple(map(key.mistake, why.mistakes)) if why else (),
         section=key.section,
         remarks=remarks,
     )
@@ -141,21 +149,35 @@ def result_of(key: Key, case_faults: CaseFaults, why: Explanation | None) -> Res
 
 def aspects_of(key: Key, case_faults: CaseFaults) -> tuple[Aspect, ...]:
     """Return what an exercise earns, aspect by aspect."""
-    passed = [(case, not case_has) for case, case_has in zip(key.cases, case_faults, strict=True)]
-    can_earn = any(passes for case, passes in passed if case.expected.raised is None)
+    judged = list(zip(key.cases, case_faults, strict=True))
+    can_earn = any(not case_has for case, case_has in judged if case.expected.raised is None)
     return tuple(
-        _aspect(key, name, [passes for case, passes in passed if case.aspect == name], can_earn) for name in key.aspects
+        _aspect(key, name, [case_has for case, case_has in judged if case.aspect == name], can_earn)
+        for name in key.aspects
     )
 
 
+def points_for_share(points: float, share: float) -> float:
+    """Return the points for a share of right pairs or reasons, from 0 to 1.
+
+    A share of two thirds earns nothing, because a guess gets half of them right. From there the points grow evenly, in
+    steps of half a point, and only a share of 1 earns all.
+    """
+    return max(0.0, math.floor(2 * points * (3 * share - 2) + 1e-9) / 2)
+
+
 def _mistake(fields: dict[str, str]) -> Mistake:
-    """Return a mistake from a report; in the older format its message ended with the section to reread."""
+    """A mistake from a report; in the older format its message ended with the section to reread."""
     if "reread" not in fields:
         ending = re.fullmatch(r"(?P<message>.*) Reread '(?P<reread>.+)'\.", " ".join(fields["message"].split()))
         fields = fields | (ending.groupdict() if ending else {})
     return Mistake(**fields)
 
 
-def _aspect(key: Key, name: str, passed: Sequence[bool], can_earn: bool) -> Aspect:
-    earned = key.aspects[name] if can_earn and all(passed) else 0.0
-    return Aspect(name, key.aspects[name], earned, sum(passed), len(passed))
+def _aspect(key: Key, name: str, case_faults: CaseFaults, can_earn: bool) -> Aspect:
+    points, passed = key.aspects[name], [not case_has for case_has in case_faults]
+    earned = points if can_earn and all(passed) else 0.0
+    if key.measure == ORDER:
+        shares = [case_has[0].share if case_has else 1.0 for case_has in case_faults]
+        earned = points_for_share(points, math.fsum(shares) / len(shares))
+    return Aspect(name, points, earned, sum(passed), len(passed))

@@ -17,7 +17,7 @@ from check.faults import has_all_outputs, judged_outputs
 from check.key import Case, Key
 from check.values import pack
 
-TOLERANCE = 1e-8
+CLOSE = 1e-8  # as a share; sketches and fingerprints that differ less are the same
 
 
 class CaseSketches:
@@ -27,7 +27,7 @@ class CaseSketches:
         self.key, self.case = key, case
 
     def sketch(self, outcome: Outcome) -> float | None:
-        """Return one number for all judged outputs; None if these are not as `entries` needs them."""
+        """Return one number for all judged outputs; None if `entries` returns None."""
         values = self.entries(outcome)
         if values is None:
             return None
@@ -36,8 +36,8 @@ class CaseSketches:
     def entries(self, outcome: Outcome) -> np.ndarray | None:
         """Return all entries of the judged outputs, or None if an outcome can have no sketch.
 
-        It has none if its outputs have another structure than expected or are not finite, or if no outcome of this
-        case can have one.
+        An outcome has none if its outputs are not finite or differ in structure from the expected ones, or if no
+        outcome of this case can have one.
         """
         if self._outputs is None or outcome.raised or outcome.stopped:
             return None
@@ -88,13 +88,13 @@ def _flat(arrays: list[np.ndarray]) -> np.ndarray:
 
 
 def _judged(key: Key, expected: Any, value: Any) -> list:
-    """Return the judged outputs of a value, with each float as an array of one entry."""
+    """The judged outputs of a value, with each float as an array of one entry."""
     outputs = (output for *_, output in judged_outputs(key, expected, value))
     return [np.array(output) if type(output) is float else output for output in outputs]
 
 
 def _arrays(expected: Any, value: Any) -> list[np.ndarray] | None:
-    """Return the arrays of a tree; None if it differs from the expected one in anything but entries of float64."""
+    """The arrays of a tree; None if it differs from the expected one in anything but entries of float64."""
     if isinstance(expected, np.ndarray):
         is_array = type(value) is np.ndarray or isinstance(value, np.generic)
         fits = is_array and expected.dtype == value.dtype == np.float64 and expected.shape == value.shape
@@ -116,7 +116,7 @@ def _arrays(expected: Any, value: Any) -> list[np.ndarray] | None:
 
 
 def is_distinctive(array: np.ndarray) -> bool:
-    """Return whether some entry is not a ratio of small integers, which different computations often share."""
+    """Whether some entry is not a ratio of small integers, which different computations often share."""
     parts = 5040 * array[np.isfinite(array)]
     return bool((np.abs(parts - np.rint(parts)) > 1e-6).any())
 
@@ -130,12 +130,17 @@ def slip(key: Key, outcomes: Sequence[Outcome]) -> str:
         return ""
     row = sketch_row(cases, answers)
     for description, rows in key.slips.items():
-        if np.isclose(rows, row, TOLERANCE, TOLERANCE, equal_nan=True).all(axis=1).any():
+        if equal_rows(rows, row).any():
             return description
     return ""
 
 
+def equal_rows(rows: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """Which of the rows equal one row, up to rounding."""
+    return np.isclose(rows, row, CLOSE, CLOSE, equal_nan=True).all(axis=-1)
+
+
 def _has_telling_errors(case: CaseSketches, outcome: Outcome) -> bool:
-    """Return whether an outcome has wrong entries that another function is unlikely to return."""
+    """Whether an outcome has wrong entries that another function is unlikely to return."""
     values = case.entries(outcome)
-    return values is not None and is_distinctive(values[np.abs(values - case.right) > TOLERANCE * case.largest])
+    return values is not None and is_distinctive(values[np.abs(values - case.right) > CLOSE * case.largest])

@@ -1,7 +1,7 @@
 """Try a student's test on a function, in exercises that ask for a test.
 
 The test accepts the function if it returns True or nothing. It rejects the function if it returns False or raises
-AssertionError. At home and in grading the same limits hold for the calls.
+AssertionError. The calls have the same limits at home and in grading.
 """
 
 from collections.abc import Callable, Iterator, MutableMapping
@@ -13,13 +13,17 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-MAX_CALLS = 2_000  # of one function
+from check.trees import arrays_by_path
+
+MAX_CALLS = 2_000  # calls of one function
 MAX_AXIS = 100  # length of an argument's axis: the hidden functions may need the square of it
-SHORTER_AXES = {"train_step": 20}  # exercise -> that length for a function that needs more
-MAX_ENTRIES = 20_000  # of all arguments of a call
+SHORTER_AXES = {"train_step": 20}  # exercise -> a shorter limit, for a function that needs more memory and time
+MAX_ENTRIES = 20_000  # entries of all arguments of a call
+MAX_ENTRIES_IN_ALL = 2_000_000  # entries in all calls of one function
 MAX_INT = 1_000
 
 TOO_MANY_CALLS = f"the test called the function more than {MAX_CALLS:,} times"
+TOO_MANY_ENTRIES = f"the test handed the function more than {MAX_ENTRIES_IN_ALL:,} entries in all its calls together"
 UNSUITABLE = "the function takes arrays of real numbers, numbers, strings, None, and lists, tuples and dicts of these"
 
 
@@ -35,7 +39,7 @@ class FunctionUnderTest:
 
     @property
     def max_axis(self) -> int:
-        """The largest length of an argument's axis, and of a list or tuple of arguments."""
+        """The most entries along an axis of an argument, and the most items in a list or tuple."""
         return SHORTER_AXES.get(self.exercise, MAX_AXIS)
 
     def __repr__(self) -> str:
@@ -59,15 +63,20 @@ def verdict(test: Callable, inputs: dict[str, Any]) -> Any:
 
 
 def _in_hand(tested: FunctionUnderTest) -> Callable:
-    """Return the function without name and attributes, and with limits."""
-    calls = 0
+    """Hide the function's name and attributes, and limit its calls.
+
+    The limits count calls and entries, not seconds, so that they stop the same tests on every machine.
+    """
+    calls = entries = 0
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        nonlocal calls
+        nonlocal calls, entries
         calls += 1
         if calls > MAX_CALLS:
             raise RuntimeError(TOO_MANY_CALLS)
-        refuse_unsuitable((args, kwargs), tested.max_axis)
+        entries += suitable_entries((args, kwargs), tested.max_axis)
+        if entries > MAX_ENTRIES_IN_ALL:
+            raise RuntimeError(TOO_MANY_ENTRIES)
         return tested(*args, **kwargs)
 
     return function
@@ -81,8 +90,11 @@ def too_large(max_axis: int) -> str:
     )
 
 
-def refuse_unsuitable(arguments: Any, max_axis: int) -> None:
-    """Raise TypeError or ValueError if the grader would not call a function with these arguments."""
+def suitable_entries(arguments: Any, max_axis: int) -> int:
+    """Return how many entries these arguments have.
+
+    Raises TypeError or ValueError if the grader would not call a function with them.
+    """
     entries, pending = 0, [arguments]
     while pending:
         value = pending.pop()
@@ -108,10 +120,11 @@ def refuse_unsuitable(arguments: Any, max_axis: int) -> None:
             raise TypeError(UNSUITABLE)
         if is_too_large or entries > MAX_ENTRIES:
             raise ValueError(too_large(max_axis))
+    return entries
 
 
 def named_arguments(function: Callable, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call by name, with those that have their default."""
+    """The arguments of a call by name, including defaults."""
     call = signature(function).bind(*args, **kwargs)
     call.apply_defaults()
     return call.arguments
@@ -119,10 +132,7 @@ def named_arguments(function: Callable, args: tuple, kwargs: dict[str, Any]) -> 
 
 def arrays_in(value: Any) -> list[np.ndarray]:
     """Return the arrays with at least one axis in nested lists, tuples and dicts, in a fixed order."""
-    if isinstance(value, np.ndarray):
-        return [value] if value.ndim else []
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
-    return [array for part in parts for array in arrays_in(part)]
+    return [array for _, array in arrays_by_path(value) if array.ndim]
 
 
 def out_of_reach(name: str) -> str:
@@ -149,5 +159,5 @@ def _refusing(name: str) -> Callable[..., NoReturn]:
 
 
 def tested_names(inputs: dict[str, Any]) -> set[str]:
-    """Return the names of the exercises that tested functions among the inputs answer."""
+    """The names of the exercises whose functions are under test in these inputs."""
     return {value.exercise for value in inputs.values() if isinstance(value, FunctionUnderTest)}

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from check import given_functions, harms
+from check import input_functions
+from check.harms.harmed import Harmed
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 DTYPES = ("bool", *INTEGERS, "float16", "float32", "float64")
@@ -41,7 +42,7 @@ def pack(value: Any) -> tuple[Tree, list[np.ndarray]]:
 
     Args:
         value: None, bool, int, float, str, NumPy array, scalar, text or random generator, a function of
-            `given_functions`, a `Harmed`, or tuples, lists and string-keyed dicts of these. A named tuple becomes a
+            `input_functions`, a `Harmed`, or tuples, lists and string-keyed dicts of these. A named tuple becomes a
             plain one.
 
     Returns:
@@ -59,7 +60,7 @@ def unpack(tree: Any, arrays: Sequence[np.ndarray]) -> Any:
 
 
 def has_structure_of(expected: Any, value: Any) -> bool:
-    """Return whether a value has the dicts, lists and tuples of the expected one, with the same names in its dicts.
+    """Whether a value has the dicts, lists and tuples of the expected one, with the same names in its dicts.
 
     It looks at no more items than are expected, however many the value has.
     """
@@ -97,12 +98,12 @@ def _pack(value: Any, arrays: list[np.ndarray], depth: int) -> Tree:
         return {"kind": "dict", "items": {key: _pack(item, arrays, depth + 1) for key, item in value.items()}}
     if kind is np.random.Generator and type(value.bit_generator) is np.random.PCG64:
         return {"kind": "generator", "state": value.bit_generator.state}
-    if given_functions.is_named(value):
+    if input_functions.is_named(value):
         return {"kind": "function", "name": value.__name__}
-    for name, drawn in given_functions.DRAWN.items():
+    for name, drawn in input_functions.DRAWN.items():
         if kind is drawn:
             return {"kind": name, "weights": _pack(value.weights, arrays, depth + 1)}
-    if kind is harms.Harmed:
+    if kind is Harmed:
         return {"kind": "harmed", "exercise": value.exercise, "harm": value.harm}
     if kind is Foreign:  # packed a second time, on the way out of the sandbox
         return _foreign(value.type_name)
@@ -148,11 +149,11 @@ def _unpack(tree: Any, arrays: Sequence[np.ndarray], budget: list[int], seen: se
                 bits.state = _exactly(tree["state"], dict)
                 return np.random.Generator(bits)
             case "function":
-                return given_functions.by_name(_exactly(tree["name"], str))
+                return input_functions.by_name(_exactly(tree["name"], str))
             case "mixture" | "waves" as kind:
-                return given_functions.DRAWN[kind](_unpack(tree["weights"], arrays, budget, seen, depth + 1))
+                return input_functions.DRAWN[kind](_unpack(tree["weights"], arrays, budget, seen, depth + 1))
             case "harmed":
-                return harms.Harmed(_exactly(tree["exercise"], str), _exactly(tree["harm"], str))
+                return Harmed(_exactly(tree["exercise"], str), _exactly(tree["harm"], str))
             case "foreign":
                 return Foreign("".join(filter(str.isprintable, _exactly(tree["type"], str)))[:200])
     except (KeyError, TypeError, ValueError, OverflowError) as error:

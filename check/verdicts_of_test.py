@@ -2,31 +2,29 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from check.calling import Outcome
 from check.comparing import a_value
-from check.harms import bound
+from check.faults import CaseFaults
+from check.harms.harmed import bound
 from check.key import Case, Key
-
-if TYPE_CHECKING:
-    from check.faults import CaseFaults
 
 
 def bound_key(key: Key, own: Mapping[str, Any]) -> Key:
-    """Return a key whose cases hold functions in place of their harms."""
+    """Return a key whose cases hold the harmed functions themselves."""
     return replace(key, cases=tuple(replace(case, inputs=bound(case.inputs, own)) for case in key.cases))
 
 
 def with_rejections(key: Key, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Return the outcomes of an exercise. Exceptions of a test reject the wrong functions; see `rejection`."""
+    """Return the outcomes of an exercise, where a test's exceptions count as rejections; see `rejection`."""
     if not key.tests:
         return list(outcomes)
     return [rejection(case.expected, outcome) for case, outcome in zip(key.cases, outcomes, strict=True)]
 
 
 def rejection(expected: Outcome, outcome: Outcome) -> Outcome:
-    """Return the outcome of a test. If it raises an exception for a wrong function, this is as good as False.
+    """Count an exception that a test raises for a wrong function as a rejection.
 
     The function may have raised it, or the result did not fit into the test's computations. For a right function the
     exception stays, because the student should read it.
@@ -35,7 +33,7 @@ def rejection(expected: Outcome, outcome: Outcome) -> Outcome:
     return Outcome(value=False) if is_written and expected.value is False else outcome
 
 
-def verdicts_of_test(key: Key, outcomes: Sequence[Outcome], case_faults: "CaseFaults") -> "CaseFaults":
+def verdicts_of_test(key: Key, outcomes: Sequence[Outcome], case_faults: CaseFaults) -> CaseFaults:
     """Return the faults of each case with sentences about the tested functions."""
     rejected = {case.name for case, outcome in zip(key.cases, outcomes, strict=True) if _finds(case, outcome)}
     accepted = {case.name for case, outcome in zip(key.cases, outcomes, strict=True) if _misses(case, outcome)}

@@ -1,4 +1,4 @@
-"""Tell students in one line which exercise a given cell waits for, in place of a traceback."""
+"""Tell students in one line which exercise a given cell waits for, instead of showing a traceback."""
 
 import linecache
 from collections.abc import Iterable
@@ -7,18 +7,18 @@ from types import TracebackType
 from typing import Any
 
 from check.blank import is_blank
-from check.bundle_data import fingerprint, notebooks
+from check.bundle_data import notebooks, source_digest
 from check.checking import passes, public_key
 from check.showing import note, shell, show
 
-# Exceptions that a missing or wrong value can cause. IPython shows syntax errors in a way of its own.
+# Exceptions that a missing or wrong value can cause, without syntax errors, which IPython shows in its own way.
 CONSEQUENCES = (
     ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError, TypeError, ValueError,
 )  # fmt: skip
 
 
 def explain_waiting_cells() -> None:
-    """Show that line from now on, if this is a notebook in an unzipped bundle."""
+    """From now on, show that line for a waiting cell, if this is a notebook in an unzipped bundle."""
     if shell() and notebooks():
         shell().set_custom_exc(CONSEQUENCES, _show)
 
@@ -43,7 +43,7 @@ def what_it_waits_for(error: Exception, space: dict[str, Any]) -> str:
         return ""
     if isinstance(error, NotImplementedError) and not error.args:  # some cell called a stub
         return waiting(frames[-1].f_code.co_qualname.partition(".")[0], "is not written yet")
-    cell = fingerprint("".join(linecache.getlines(frames[0].f_code.co_filename)))
+    cell = source_digest("".join(linecache.getlines(frames[0].f_code.co_filename)))
     needed = (name for notebook in notebooks().values() for name in notebook.rests_on.get(cell, ()))
     return first_unsolved(needed, space)
 

@@ -150,7 +150,7 @@ def _refuse_unusable_numbers(path: str, array: np.ndarray) -> None:
 
 
 def _members(raw: bytes) -> dict[str, bytes]:
-    """Return name -> content of an uncompressed zip file. Raises UnusableWeights."""
+    """Name -> content of an uncompressed zip file. Raises UnusableWeights."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             entries = archive.infolist()
@@ -159,12 +159,12 @@ def _members(raw: bytes) -> dict[str, bytes]:
             return {entry.filename: archive.read(entry) for entry in entries[:3]}
     except UnusableWeights:
         raise
-    except Exception as error:  # a malformed zip file can make zipfile raise many kinds
+    except Exception as error:  # malformed zip files make zipfile raise exceptions of many kinds
         raise UnusableWeights("The file of weights is damaged or not an .npz file.") from error
 
 
 def _vector(content: bytes, dtype: str, length: int | None, name: str) -> np.ndarray:
-    """Return the vector in an .npy file, as a view of its bytes. length: None for at most MAX_RECIPE."""
+    """The vector in an .npy file, as a view of its bytes. length: None for at most MAX_RECIPE."""
     header = _HEADER.match(content)
     found, shape = (header[1].decode("latin-1"), header[2].decode()) if header else ("", "")
     if found.startswith("|O"):

@@ -27,12 +27,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def not_installed(module: str) -> str:
-    """Return what to do without a module."""
     return f"{module} is not installed here. Write your functions with NumPy."
 
 
 def prints_its_result(name: str) -> str:
-    """Return what to do with a function that prints its result in place of returning it."""
+    """Return what to do with a function that prints its result instead of returning it."""
     return f"You print the result of `{name}`. Return it: the checks read only what it returns."
 
 

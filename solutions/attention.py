@@ -1,6 +1,6 @@
 """Chapter 1, attention: every query asks all keys, and gets a weighted average of their values.
 
-Shapes are written in the names of the book's notation page; `...` stands for any leading batch axes.
+Shapes use the names of the book's notation page; `...` stands for any leading batch axes.
 """
 
 import math
@@ -17,15 +17,15 @@ def softmax(scores):
     Returns:
         weights: (..., n), the softmax of each row, in the same dtype.
 
-    Source: Vaswani et al. 2017, equation 1. Each row's largest score is
-    subtracted first: that changes no weight, and exp cannot overflow.
+    Source: Vaswani et al. 2017, equation 1. First subtract each row's
+    largest score, which changes no weight and keeps exp from overflowing.
     """
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 def scaled_scores(queries, keys):
-    """How well each key fits each query: their dot products, over sqrt(d_key).
+    """How well each key fits each query: dot products over sqrt(d_key).
 
     Args:
         queries: (..., T_query, d_key)
@@ -86,38 +86,16 @@ def attention(queries, keys, values):
     return weights @ values, (queries, keys, values, weights)
 
 
-def self_attention(x, w_query, w_key, w_value):
-    """Attention of a sequence to itself, in three projections.
-
-    Args:
-        x: (..., T, d_model)
-        w_query: (d_model, d_key)
-        w_key: (d_model, d_key)
-        w_value: (d_model, d_value)
-
-    Returns:
-        output: (..., T, d_value), finite however large the scores, in the
-            dtype of x.
-        cache: (x, w_query, w_key, w_value, attention_cache).
-
-    Raises:
-        ValueError: w_query and w_key differ in their last axis.
-
-    Source: Vaswani et al. 2017, section 3.2.3.
-    """
-    output, attention_cache = attention(x @ w_query, x @ w_key, x @ w_value)
-    return output, (x, w_query, w_key, w_value, attention_cache)
-
-
 def copies_predecessor(n_words, length):
-    """Choose weights of self-attention: each word copies its predecessor.
+    """Choose self-attention weights that make each word copy its predecessor.
 
     A row of the input x (T, n_words + length), with T <= length, has two
     ones: in the column of the word, from 0 to n_words - 1, and in the
-    column n_words + position. Positions begin with 0.
+    column n_words + position. Positions begin at 0.
 
     Each position but the first gives at least 99% of its weight to the
-    position before it, and its output is largest at the word there.
+    position before it, and its output is largest in the column of that
+    position's word.
 
     Args:
         n_words: int, how many different words there are.
@@ -138,7 +116,7 @@ def copies_predecessor(n_words, length):
 
 
 def repaired_attention(queries, keys, values):
-    """Attention from one key at a time, its three mistakes fixed.
+    """Compute attention one key at a time, with the three mistakes fixed.
 
     Args:
         queries: (..., T_query, d_key)

@@ -1,7 +1,7 @@
 """Chapter 2, the backward pass: every gradient of attention, derived by hand and checked by numbers.
 
-`grad_<name>` is the derivative of one scalar, the loss, by the array `<name>`: it has that array's shape.
-Where an array is used several times its gradients add up; where a batch shares a weight they add up too.
+`grad_<name>` is the derivative of the loss, one scalar, with respect to the array `<name>`, and has its shape. If an
+array is used several times, its gradients add up, and so do those of a weight that a batch shares.
 """
 
 import math
@@ -16,7 +16,7 @@ def numerical_gradient(f, x, h=1e-5):
 
     Args:
         f: function of one array, returning a scalar.
-        x: any shape, float64; left as it was.
+        x: any shape, float64; not modified.
         h: the step. The truncation error grows as h^2, the rounding error as
             1/h: for float64 and values near 1 they meet near 1e-5.
 
@@ -51,7 +51,7 @@ def linear(x, weight, bias):
         cache: (x, weight)
 
     Raises:
-        ValueError: x's last axis is not weight's first.
+        ValueError: the last axis of x and the first of weight differ.
 
     Source: Vaswani et al. 2017, section 3.2.2 (the projections) and equation 2.
     """
@@ -59,9 +59,9 @@ def linear(x, weight, bias):
 
 
 def linear_backward(grad_output, cache):
-    """Back through x weight + bias: every row used both, so the rows add up.
+    """Back through x weight + bias: all rows share both, so gradients add up.
 
-    From C = A B follow dA = dC B^T and dB = A^T dC.
+    C = A B gives dA = dC B^T and dB = A^T dC.
 
     Args:
         grad_output: (..., d_out)
@@ -82,7 +82,7 @@ def linear_backward(grad_output, cache):
 
 
 def softmax_backward(grad_weights, weights):
-    """Each row times softmax's Jacobian, diag(a) - a a^T, without building it.
+    """Multiply by softmax's Jacobian, diag(a) - a a^T, without building it.
 
     Args:
         grad_weights: (..., n)
@@ -90,8 +90,9 @@ def softmax_backward(grad_weights, weights):
 
     Returns:
         grad_scores: (..., n), in the dtype of the weights; each row adds up
-            to zero, as softmax does not see a shift of its row. A row of
-            weights that are all zero gets zeros.
+            to zero, because a number added to a whole row of scores does
+            not change its softmax. A row of weights that are all zero gets
+            zeros.
 
     Source: derived in this chapter: (diag(a) - a a^T) g = a * (g - a . g).
     """
@@ -109,10 +110,10 @@ def tests_softmax_backward(function):
     Returns:
         verdict: True if the function keeps every promise of
             `softmax_backward`: right numbers for any number of axes, the
-            dtype of the weights, arguments left as they were. False if it
-            breaks one. An `assert` that fails and an exception of the
-            function also say False; a test that ends without a `return`
-            says True.
+            dtype of the weights, and unchanged arguments. False if it
+            breaks one. A failed `assert` or an exception of the function
+            also counts as False; a test that ends without a `return` counts
+            as True.
 
     Source: derived in this chapter: numerical_gradient, a random cotangent.
     """
@@ -169,8 +170,8 @@ def diagnose_gradient(analytic, numeric, weights):
 
     Returns:
         slip: str, a name in the table of 'Name the slip from the slopes'.
-        first: str, the name of the first wrong array in the order in which
-            attention is walked backwards; None if all are right.
+        first: str, the name of the first wrong array in the order of the
+            backward pass; None if all are right.
     """
     for first in ("grad_values", "grad_weights", "grad_scores", "grad_queries", "grad_keys"):
         got, slopes = analytic[first], numeric[first]

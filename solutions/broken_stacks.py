@@ -1,7 +1,7 @@
-"""Records of fresh pre-norm stacks, in one sub-layer of which one thing is wrong.
+"""Records of fresh pre-norm stacks that have one bug in one sub-layer.
 
 Chapter 5 reads such records, and the exercise `diagnose_depth` asks what is wrong, and where. A sub-layer is a norm and
-a feed-forward without biases, and all gains are one. A record takes some milliseconds.
+a feed-forward without biases, and all gains are one. Making a record takes a few milliseconds.
 """
 
 import numpy as np
@@ -32,10 +32,10 @@ def stack_record(bug, rng):
     Returns:
         record: dict with a row for each sub-layer, counted from 0. Arrays of the stream have one row more.
             stream: (n_layers + 1, n_words, d_model); row l enters sub-layer l, and the last row leaves the stack.
-            moved: (n_layers + 1, n_words), how far each word's vector moves if only the last word is another one.
+            moved: (n_layers + 1, n_words), how far each word's vector moves if only the last word is replaced.
             stream_gradients: (n_layers + 1,), the length of the gradient of each row of `stream`.
             gain_gradients, w_in_gradients, w_out_gradients: (n_layers,), the length of each parameter's gradient.
-        first: the sub-layer with the bug; None if there is nothing.
+        first: the sub-layer with the bug; None if the bug is "nothing".
     """
     n_layers = int(rng.integers(9, 14))
     first = int(rng.integers(4, n_layers - 2))
@@ -64,14 +64,14 @@ def stack_record(bug, rng):
 
 
 def _fresh_weights(bug, rng):
-    """Return gain, w_in and w_out of one sub-layer."""
+    """Draw gain, w_in and w_out of one sub-layer."""
     w_in = rng.normal(size=(WIDTH, HIDDEN)) / (1 if bug == "w_in not scaled" else np.sqrt(WIDTH))
     w_out = rng.normal(size=(HIDDEN, WIDTH)) / (1 if bug == "w_out not scaled" else np.sqrt(HIDDEN))
     return float(bug != "gain at zero"), w_in, 0 * w_out if bug == "w_out at zero" else w_out
 
 
 def _forward(x, weights, bugs):
-    """Return the stream before each sub-layer and behind the last, and the caches of the sub-layers."""
+    """Return the stream before each sub-layer and after the last, and the caches of the sub-layers."""
     stream, caches = [x], []
     for (gain, w_in, w_out), bug in zip(weights, bugs, strict=True):
         x, cache = _sub_layer(x, gain, w_in, w_out, bug)
@@ -94,7 +94,7 @@ def _sub_layer(x, gain, w_in, w_out, bug):
 
 
 def _sub_layer_backward(grad, cache, bug):
-    """Return the gradients of x, and those of gain, w_in and w_out."""
+    """The gradients of x, and those of gain, w_in and w_out."""
     normed, norm_cache, gain, read, w_in, hidden, w_out = cache
     if bug == "norm after the sum":
         grad_gain = np.sum(grad * normed, axis=0)
@@ -111,13 +111,13 @@ def _sub_layer_backward(grad, cache, bug):
 
 
 def _norm(x, axis):
-    """Return x with mean zero and variance one along an axis, which is counted from the last."""
+    """Give x mean zero and variance one along an axis."""
     centred = x - x.mean(axis=axis, keepdims=True)
     return centred / np.sqrt(np.mean(centred**2, axis=axis, keepdims=True) + 1e-5)
 
 
 def _norm_backward(grad, x, axis):
-    """Return the gradient of x, measured with a complex step, because deriving it is an exercise of this chapter.
+    """Measure the gradient of x with a complex step, because deriving it is an exercise of this chapter.
 
     The Jacobian of a norm is symmetric, so the gradient of x is also the derivative in the direction `grad`.
     """

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solutions.masking import causal_mask, masked_attention
+from solutions.masked_attention import masked_attention
+from solutions.masking import causal_mask
 from solutions.multihead import multi_head_attention, multi_head_attention_backward
 from solutions.residual import add_norm, add_norm_backward, feed_forward, feed_forward_backward
 
 
 class DecoderLayerCache(NamedTuple):
-    """What `decoder_layer` keeps: the cache of each of its six steps. A plain tuple of the six serves as well."""
+    """What `decoder_layer` keeps: the cache of each of its six steps. A plain tuple of the six also works."""
 
     attention_cache: Any
     norm_attention_cache: Any
@@ -52,8 +53,8 @@ def multi_head_cross_attention_backward(grad_output, cache):
 
     Args:
         grad_output: (..., T, d_model)
-        cache: that of `multi_head_attention`, whose query was x, and whose
-            key and value were the memory.
+        cache: the cache of `multi_head_attention`, which got x as the
+            query, and the memory as the key and the value.
 
     Returns:
         grad_x: (..., T, d_model)
@@ -69,22 +70,22 @@ def multi_head_cross_attention_backward(grad_output, cache):
 
 
 def copies_source(n_words, backwards):
-    """Choose weights of cross-attention with which a decoder copies.
+    """Choose cross-attention weights with which a decoder copies.
 
-    Let n = n_words + 1; the number n_words is the mark. A row of x (T, n)
-    has a one for what the decoder wrote last, at first the mark. A row of
-    the memory (T_memory, 2 * n) has a one for the word at its place, and
-    in the second half a one for the word before it. The mark follows the
-    last word, and counts as the word before the first one. No word occurs
-    twice in a sentence.
+    Let n = n_words + 1; the number n_words stands for the mark. A row of x
+    (T, n) has a one for the token that the decoder wrote last, which is the
+    mark at first. A row of the memory (T_memory, 2 * n) has a one for the
+    word at its place, and in the second half a one for the word before it.
+    The mark follows the last word, and counts as the word before the first
+    one. No word occurs twice in a sentence.
 
     Each position gives at least 99% of its weight to one place of the
-    memory, and its output is largest for what comes next.
+    memory, and its output is largest for the token that comes next.
 
     Args:
         n_words: int, the number of words, up to 100.
         backwards: bool, whether the decoder writes from the last word to
-            the first one. The mark comes last in both directions.
+            the first. The mark comes last in both directions.
 
     Returns:
         w_query: (n, d_key), for any d_key up to 512.
@@ -99,7 +100,7 @@ def copies_source(n_words, backwards):
 
 
 def finds_subject(kinds, length):
-    """Choose weights of masked self-attention: each verb finds its subject.
+    """Choose self-attention weights with which each verb finds its subject.
 
     A row of the input x (T, n_words + length), with T <= length, has two
     ones: in the column of the word, and in the column n_words + position.
@@ -107,12 +108,13 @@ def finds_subject(kinds, length):
     the last noun before it that has the verb's number. Every verb has one.
 
     Each verb gives at least 99% of its weight to its subject, and its
-    output is largest at the subject's word. Other words may do anything.
+    output is largest in the column of the subject. Other words may attend
+    to anything.
 
     Args:
-        kinds: (n_words,), ints, what each word is: 1 a noun and 3 a verb in
-            the singular, 2 a noun and 4 a verb in the plural, 0 another
-            word.
+        kinds: (n_words,), ints, what each word is: 1 for a singular noun, 2
+            for a plural noun, 3 for a singular verb, 4 for a plural verb, 0
+            for any other word.
         length: int, the most words in a sentence.
 
     Returns:
@@ -176,15 +178,15 @@ def diagnose_decoder(inputs, weights, output):
     """Name the bug of a decoder's cross-attention, and what shows it first.
 
     Args:
-        inputs: dict of what a right sub-layer is given, with T = T_memory.
-            x: (N, T, d), what the decoder layer was given.
+        inputs: dict of what a correct sub-layer gets, with T = T_memory.
+            x: (N, T, d), the input of the decoder layer.
             stream: (N, T, d), x after self-attention with "Add & Norm".
             memory: (N, T, d), the encoder's output.
             source_mask: (N, 1, T) boolean, True = a word of the source.
             target_mask: (N, 1, T) boolean, True = a word of the target.
             w_query, w_key, w_value: (d, d), of a single head.
             norm: dict of gain (d,), bias (d,), as for `add_norm`.
-        weights: (N, T, T), those of the cross-attention. A query that may
+        weights: (N, T, T), from the cross-attention. A query that may
             attend to nothing has weights of zero.
         output: (N, T, d), of the cross-attention with "Add & Norm".
 
@@ -192,7 +194,7 @@ def diagnose_decoder(inputs, weights, output):
         bug: str, a name in the table of 'A decoder with one bug'.
         first: (array, sentence), a str and an int. The array is "weights",
             or "output" if all weights are right, and the sentence is the
-            first in which it differs from that of a right sub-layer; None
+            first in which it differs from that of a correct sub-layer; None
             if nothing differs.
     """
     stream, memory, source = inputs["stream"], inputs["memory"], inputs["source_mask"]

@@ -9,16 +9,16 @@ from solutions.attention import attention
 from solutions.backward import linear
 from solutions.heads import merge_heads
 from solutions.logarithms import log_softmax
-from solutions.masking import masked_attention, padding_mask
+from solutions.masked_attention import masked_attention
+from solutions.masking import padding_mask
 from solutions.model import decode, encode, table_for, unembed
 from solutions.multihead import split_heads
-from solutions.position import positional_embedding
+from solutions.position import positional_embedding, rotate
 from solutions.residual import add_norm, feed_forward
-from solutions.rotary import rotate
 
 
 def greedy_decode(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
-    """Write the likeliest next token until every sentence has its end.
+    """Write the likeliest next token until every sentence has ended.
 
     Args:
         params: see `encode`.
@@ -28,7 +28,7 @@ def greedy_decode(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
         bos, eos, pad: the begin mark, the end mark, the padding token.
 
     Returns:
-        tokens: (N, T), T <= max_length, integers, without begin mark;
+        tokens: (N, T), T <= max_length, integers, without the begin mark;
             padding after the end mark.
     """
     memory, _ = encode(params, src, n_heads, pad)
@@ -108,7 +108,7 @@ def decode_step(params, tokens, past, src, n_heads, pad=0):
 
 
 def window_step(x, params, keys, values, place, window, n_heads):
-    """Attend from the newest position to the last few ones.
+    """Attend from the newest position to the last few.
 
     Args:
         x: (..., 1, d_model), the newest position.
@@ -116,13 +116,13 @@ def window_step(x, params, keys, values, place, window, n_heads):
             w_value (d_model, n_groups d_head), w_output
             (n_heads d_head, d_model), and b_query, b_key, b_value,
             b_output to match.
-        keys: (..., n_groups, T_kept, d_head), what is remembered of the
+        keys: (..., n_groups, T_kept, d_head), the stored keys of the
             positions before x, rotated; T_kept is 0 before the first
             position, and may exceed `window` if the beginning of the text
             was read at once.
         values: (..., n_groups, T_kept, d_head)
         place: int, the position of x in the whole text; the first is 0.
-        window: int, how many positions x sees, itself among them.
+        window: int, how many positions x sees, including itself.
         n_heads: int, a multiple of n_groups. The first n_heads / n_groups
             heads share the first keys and values, and so on.
 
@@ -146,21 +146,21 @@ def window_step(x, params, keys, values, place, window, n_heads):
 
 
 def beam_search(params, src, n_heads, beam_width=4, length_penalty=0.6, max_length=50, bos=1, eos=2, pad=0):
-    """Keep the most hopeful beginnings at every step.
+    """Keep the most promising beginnings at every step.
 
     Args:
         params: see `encode`.
         src: (T_src,), integers, one sentence.
         n_heads: int
         beam_width: how many hypotheses are kept; 1 is greedy decoding.
-        length_penalty: alpha. A hypothesis of L tokens, its end mark among
-            them, scores log p / ((5 + L) / 6)^alpha.
+        length_penalty: alpha. A hypothesis of L tokens, including its end
+            mark, scores log p / ((5 + L) / 6)^alpha.
         max_length: how many tokens may be written.
         bos, eos, pad: the begin mark, the end mark, the padding token.
 
     Returns:
-        tokens: (beam_width, T), integers, best first, without begin mark;
-            padding after the end mark.
+        tokens: (beam_width, T), integers, best first, without the begin
+            mark; padding after the end mark.
         scores: (beam_width,)
 
     Source: Wu et al. 2016 (arXiv 1609.08144), equation 14, with
@@ -189,25 +189,25 @@ def beam_search(params, src, n_heads, beam_width=4, length_penalty=0.6, max_leng
 
 
 def _all_written(tokens, max_length, eos):
-    """Return whether every row has its end mark, or max_length tokens after its begin mark."""
+    """Whether every row has its end mark, or max_length tokens after its begin mark."""
     return tokens.shape[1] > max_length or bool((tokens == eos).any(axis=1).all())
 
 
 def _write(tokens, logits, eos, pad):
-    """Append the likeliest token to each row, padding to those that have ended."""
+    """Append the likeliest token to each row, and padding to rows that have ended."""
     finished = (tokens == eos).any(axis=1)
     newest = np.where(finished, pad, logits.argmax(axis=-1))
     return np.concatenate([tokens, newest[:, np.newaxis]], axis=1)
 
 
 def _heads(x, params, name, n_heads):
-    """Return one of the projections "query", "key", "value" of multi-head attention, split into heads."""
+    """One of the projections "query", "key" and "value" of multi-head attention, split into heads."""
     projected, _ = linear(x, params[f"w_{name}"], params[f"b_{name}"])
     return split_heads(projected, n_heads)
 
 
 def _attend(x, keys, values, params, n_heads, mask):
-    """Return the multi-head attention of x to keys and values that are already projected and split."""
+    """Multi-head attention of x to keys and values that are already projected and split."""
     attended, _ = masked_attention(_heads(x, params, "query", n_heads), keys, values, np.expand_dims(mask, -3))
     output, _ = linear(merge_heads(attended), params["w_output"], params["b_output"])
     return output

@@ -19,9 +19,9 @@ def predicted_gradients(runs):
     Returns:
         order: list of indices of `runs`, from the smallest gradient of
             the last sub-layer's second weight to the largest.
-        reasons: list of names of settings, one for each two neighbours
-            in the order: if the first of the two takes this setting
-            from the second, its gradient comes closest to the second's.
+        reasons: list of names of settings, one for each pair of neighbours
+            in the order: if the first of the two takes this setting from
+            the second, its gradient comes closest to the second's.
     """
 
     def gradient(run):

@@ -2,14 +2,14 @@
 
 
 def dropout(x, rate, rng=None):
-    """In training, forget entries at random, and enlarge the others.
+    """In training, drop entries at random, and scale up the others.
 
     Args:
         x: any shape.
-        rate: float in [0, 1), the probability that an entry is forgotten.
+        rate: float in [0, 1), the probability that an entry is dropped.
         rng: a NumPy random generator; an entry is kept where
             `rng.random(x.shape) >= rate`.
-            None: not training, nothing is forgotten.
+            None: not training, nothing is dropped.
 
     Returns:
         output: the shape and dtype of x.
@@ -27,7 +27,7 @@ def dropout(x, rate, rng=None):
 
 
 def dropout_backward(grad_output, cache):
-    """What was forgotten gets no gradient, what was enlarged a larger one.
+    """Dropped entries get no gradient, and the others get a larger one.
 
     Args:
         grad_output: any shape.

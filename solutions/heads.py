@@ -1,8 +1,8 @@
-"""Put the heads of multi-head attention beside each other. Given code, not an exercise."""
+"""Put the heads of multi-head attention side by side. Given code, not an exercise."""
 
 
 def merge_heads(heads):
-    """Write the heads beside each other again; undoes `split_heads`.
+    """Put the heads side by side again, which undoes `split_heads`.
 
     Args:
         heads: (..., n_heads, T, d_head)

@@ -2,13 +2,13 @@
 
 
 def noam_learning_rate(step, d_model, warmup=4000):
-    """Return the learning rate of a step: a straight climb, then a descent as 1 / sqrt(step).
+    """The learning rate of a step: it rises linearly, then falls as 1 / sqrt(step).
 
     Args:
         step: 1, 2, 3, ...
         d_model: width of the model; wider models learn at smaller rates.
-        warmup: the step at which the two branches meet, and the rate is
-            largest.
+        warmup: the step at which the two branches meet and the rate is
+        largest.
 
     Returns:
         rate: float

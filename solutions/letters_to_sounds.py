@@ -49,8 +49,8 @@ def checked_recipe(recipe):
         recipe: dict with the keys of RECIPE, and a number for each.
 
     Raises:
-        ValueError: a key is missing or unknown, a value is no number, a whole number has a fraction, or a number is
-            out of its range.
+        ValueError: a key is missing or unknown, a value is not a number, a whole number has a fraction, or a number is
+        out of its range.
     """
     if not isinstance(recipe, dict) or set(recipe) != set(RECIPE):
         raise ValueError(f"a recipe is a dict with the keys {', '.join(RECIPE)}")
@@ -71,10 +71,10 @@ def fresh_model(seed):
 
 
 def endless_batches(seed, source, target, tokens):
-    """Batches by length, in a random order that is another one in each pass over the words.
+    """Batches by length, in a new random order in each pass over the words.
 
     Args:
-        seed: of the orders.
+        seed: decides the orders.
         source, target: (N, T_source) and (N, T_target), tokens.
         tokens: places in a batch, padding included; see `batches_by_length`.
 
@@ -97,7 +97,7 @@ def train(recipe, source, target, params=None, n_heads=N_HEADS):
     Args:
         recipe: see RECIPE and `checked_recipe`.
         source, target: (N, T_source) and (N, T_target), tokens: letters and sounds, or the other way round.
-        params: those before training; by default the fresh model of the recipe's seed.
+        params: the parameters before training; by default the fresh model of the recipe's seed.
         n_heads: int
 
     Yields:
@@ -116,7 +116,7 @@ def train(recipe, source, target, params=None, n_heads=N_HEADS):
 def trained(recipe, source, target):
     """Train a model to the end.
 
-    Args: as `train`.
+    Args: see `train`.
 
     Returns:
         params: the mean of the weights at the pauses in the last share `averaged` of the steps, or those of the last
@@ -141,7 +141,7 @@ def transcribe(params, rows, max_length=20, n_heads=N_HEADS):
         n_heads: int
 
     Returns:
-        tokens: (N, T_written), with the end mark and padding after it, without begin mark.
+        tokens: (N, T_written), with the end mark and padding after it, without the begin mark.
     """
     return incremental_greedy_decode(params, rows.astype(np.int64), n_heads, max_length)
 

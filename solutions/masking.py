@@ -42,7 +42,7 @@ def padding_mask(tokens, pad):
 
 
 def target_mask(tokens, pad):
-    """What the decoder's self-attention may see: the past, if it is real.
+    """Let each position see itself and earlier tokens, but no padding.
 
     Args:
         tokens: (..., T) integers.
@@ -76,35 +76,10 @@ def masked_softmax(scores, mask):
     return np.where(mask, weights, 0)
 
 
-def masked_attention(queries, keys, values, mask):
-    """Attention in which a query sees only the keys that its mask allows.
-
-    Args:
-        queries: (..., T_query, d_key)
-        keys: (..., T_key, d_key)
-        values: (..., T_key, d_value)
-        mask: boolean, broadcastable to (..., T_query, T_key),
-            True = may attend.
-
-    Returns:
-        output: (..., T_query, d_value), in the dtype of the inputs; zero
-            for a query that may attend to nothing.
-        cache: (queries, keys, values, weights), as `attention` keeps it.
-
-    Raises:
-        ValueError: queries and keys differ in their last axis.
-
-    Source: Vaswani et al. 2017, section 3.2.1 and figure 2: scale, mask,
-    softmax, in this order.
-    """
-    weights = masked_softmax(scaled_scores(queries, keys), mask)
-    return weights @ values, (queries, keys, values, weights)
-
-
 def streaming_attention(queries, keys, values, size, causal=False):
-    """Return attention's output from blocks of keys, one after the other.
+    """Compute attention's output from one block of keys after another.
 
-    The array of all weights, (..., T_query, T_key), is never made.
+    It never builds the array of all weights, (..., T_query, T_key).
 
     Args:
         queries: (..., T_query, d_key)
@@ -116,8 +91,8 @@ def streaming_attention(queries, keys, values, size, causal=False):
             position and those before it.
 
     Returns:
-        output: (..., T_query, d_value), that of attention, finite however
-            large the scores.
+        output: (..., T_query, d_value), the output of attention, finite
+            however large the scores.
         log_total: (..., T_query, 1), the logarithm of the sum of the
             exponentials of all scores that the query sees.
 
@@ -172,7 +147,7 @@ def streaming_attention_backward(grad_output, cache, size, causal=False):
 
 
 def _block_of_scores(queries, keys, start, size, causal):
-    """Return the scores of the keys from `start` on, -inf where a query may not see the key."""
+    """The scores of a block of keys that begins at `start`, -inf where a query may not see the key."""
     scores = scaled_scores(queries, keys[..., start : start + size, :])
     if not causal:
         return scores
@@ -181,7 +156,7 @@ def _block_of_scores(queries, keys, start, size, causal):
 
 
 def leaks(decoder, sequences):
-    """Whether a decoder sees the future, found out from outside.
+    """Test from outside whether a decoder sees the future.
 
     Args:
         decoder: function of one sequence, (T, ...) -> (T, ...), that should
@@ -193,8 +168,8 @@ def leaks(decoder, sequences):
         bool: True if there are two sequences such that some output of the
             first changes when only later inputs are replaced by those of
             the second. A change of a ten-thousandth counts, however large
-            the output is; what rounding does is no leak. The length is no
-            secret: it stays the same.
+            the output is; a change by rounding is no leak. The length is no
+            secret, because it stays the same.
 
     Source: the decoder's masking, Vaswani et al. 2017, section 3.1: position
     i can depend only on positions up to i.
@@ -214,15 +189,16 @@ def diagnose_masks(weights, tokens, pad):
     """Name the bug of a target mask, and the first row of weights with it.
 
     Args:
-        weights: (N, T, T), those of the decoder's self-attention. A query
-            that may attend to nothing has weights of zero.
+        weights: (N, T, T), from the decoder's self-attention. A query that
+            may attend to nothing has weights of zero.
         tokens: (N, T) integers, padded at the end.
         pad: int, the padding token.
 
     Returns:
         bug: str, a name in the table of 'Read the mask from the weights'.
         first: (sentence, query), two ints, the first row, in reading order,
-            that a right mask would not give; None if there is no such row.
+            that a correct mask would not give; None if there is no such
+            row.
     """
     causal, real = causal_mask(tokens.shape[-1]), padding_mask(tokens, pad)
     right = causal & real

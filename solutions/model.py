@@ -10,7 +10,6 @@ import numpy as np
 from solutions.cross import DecoderLayerCache, decoder_layer, decoder_layer_backward
 from solutions.logarithms import log_softmax
 from solutions.masking import padding_mask, target_mask
-from solutions.memory import memory_mask
 from solutions.multihead import cached_weights
 from solutions.position import embed_backward, positional_embedding
 from solutions.residual import encoder_layer, encoder_layer_backward
@@ -55,7 +54,7 @@ def unembed(x, table):
 
 
 def unembed_backward(grad_logits, cache):
-    """From C = A B^T follow dA = dC B and dB = dC^T A.
+    """C = A B^T gives dA = dC B and dB = dC^T A.
 
     Args:
         grad_logits: (..., T, vocab)
@@ -71,7 +70,7 @@ def unembed_backward(grad_logits, cache):
 
 
 def encode(params, src, n_heads, pad=0):
-    """Read the source: embed it, then one encoder layer after the other.
+    """Read the source: embed it, then apply one encoder layer after another.
 
     Args:
         params: {"embeddings": {...}, "encoder": [layer, ...],
@@ -116,11 +115,11 @@ def encode_backward(grad_memory, cache):
 
 
 def decode(params, tgt, memory, src, n_heads, pad=0):
-    """Score, after every prefix of the target, every token as the next.
+    """After each prefix of the target, score every token as the next one.
 
     Args:
         params: see `encode`.
-        tgt: (..., T_tgt), integers: what is written, begin mark first.
+        tgt: (..., T_tgt), integers: what is written so far, begin mark first.
         memory: (..., T_src, d_model), what `encode` returned.
         src: (..., T_src), integers, of which only the padding matters.
         n_heads: int
@@ -134,7 +133,7 @@ def decode(params, tgt, memory, src, n_heads, pad=0):
     Source: Vaswani et al. 2017, section 3.1 and figure 1, right.
     """
     x, embedding_cache = positional_embedding(tgt, table_for(params["embeddings"], "target"))
-    over_target, over_memory = target_mask(tgt, pad), memory_mask(src, tgt.shape[-1], pad)
+    over_target, over_memory = target_mask(tgt, pad), padding_mask(src, pad)
     layer_caches = []
     for layer in params["decoder"]:
         x, layer_cache = decoder_layer(x, memory, layer, n_heads, over_target, over_memory)
@@ -170,7 +169,7 @@ def cross_attention_weights(cache):
     """What each target position looked at in the source: the alignment, layer by layer.
 
     Args:
-        cache: that of `decode`.
+        cache: the cache of `decode`.
 
     Returns:
         weights: (n_decoder, ..., n_heads, T_tgt, T_src)
@@ -196,21 +195,23 @@ def forward(params, src, tgt, n_heads, pad=0):
 
     Source: Vaswani et al. 2017, section 3 and figure 1.
     """
+    table_names = tuple(params["embeddings"])
     memory, encoder_cache = encode(params, src, n_heads, pad)
     logits, decoder_cache = decode(params, tgt, memory, src, n_heads, pad)
-    return logits, (encoder_cache, decoder_cache, tuple(params["embeddings"]))
+    return logits, (encoder_cache, decoder_cache, table_names)
 
 
 def backward(grad_logits, cache):
-    """The gradient of every parameter, from that of the logits.
+    """The gradient of every parameter, from the gradient of the logits.
 
     Args:
         grad_logits: (..., T_tgt, vocab)
         cache: (encoder_cache, decoder_cache, table_names) of `forward`:
             encoder_cache is (embedding_cache, layer_caches), decoder_cache
             is (embedding_cache, layer_caches, output_cache), and
-            output_cache is (x, table), whose product are the logits. Layers
-            stand in the order of params, tables in table_names.
+            output_cache is (x, table), whose product is the logits. The
+            layers are in the order of params, and table_names lists the
+            tables.
 
     Returns:
         grad_params: nested dict with the keys and shapes of params.
@@ -234,7 +235,7 @@ def cross_entropy(logits, targets, pad=0):
 
     Returns:
         loss: a scalar in the dtype of `logits`; 0 if every target is padding.
-        cache: (log_probabilities, labels, counted) with counted = (targets != pad), (..., T), and the other two of
+        cache: (log_probabilities, labels, counted) with counted = (targets != pad), (..., T), and the other two for
             the n counted targets only: (n, vocab) and (n,).
     """
     counted = targets != pad
@@ -269,8 +270,8 @@ def loss_and_gradients(params, src, tgt, n_heads, pad=0):
     Args:
         params: see `encode`.
         src: (..., T_src), integers.
-        tgt: (..., T_tgt), integers, from begin mark to end mark, then
-            padding.
+        tgt: (..., T_tgt), integers, from the begin mark to the end mark,
+            then padding.
         n_heads: int
         pad: the padding token.
 
@@ -291,9 +292,9 @@ def repaired_model_loss(params, src, tgt, n_heads, pad):
     """The loss of a whole model on a padded batch, with its bugs fixed.
 
     Args:
-        params: see `encode`; its tables are one, "shared".
+        params: see `encode`; its only table is "shared".
         src: (N, T_src), integers.
-        tgt: (N, T_tgt), integers, from begin mark to end mark, then
+        tgt: (N, T_tgt), integers, from the begin mark to the end mark, then
             padding.
         n_heads: int
         pad: the padding token.

@@ -15,10 +15,10 @@ class MultiHeadAttention(nn.Module):
         d_model: width of inputs and output.
         n_heads: a divisor of d_model.
 
-    Called with query (..., T_query, d_model), key and value
-    (..., T_key, d_model), and a boolean mask, True = may attend, that is
-    None or broadcasts to (..., T_query, T_key); returns
-    (..., T_query, d_model). Without batch axes too.
+    Called with query (..., T_query, d_model), key and value (..., T_key,
+    d_model), and a boolean mask, True = may attend, that is None or
+    broadcasts to (..., T_query, T_key); returns (..., T_query, d_model).
+    Works without batch axes, too.
 
     Parameters: linear_query, linear_key, linear_value and linear_output,
     each an nn.Linear(d_model, d_model).
@@ -60,7 +60,7 @@ class FeedForward(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention and a feed-forward, each in dropout, "Add & Norm".
+    """Self-attention and a feed-forward, each with dropout and "Add & Norm".
 
     Args:
         d_model, n_heads: see `MultiHeadAttention`.
@@ -145,7 +145,7 @@ def load_parameters(module, arrays):
 
     Args:
         module: any of the modules above.
-        arrays: dict of path -> array, as `parameters.named` gives it for the same part of the model.
+        arrays: dict of path -> array, as `parameters.named` returns it for the same part of the model.
     """
     tensors = {
         torch_name(path): torch.tensor(array.T if is_transposed(path) else array) for path, array in arrays.items()

@@ -9,7 +9,7 @@ import numpy as np
 from solutions.attention import attention
 from solutions.backward import attention_backward, linear, linear_backward
 from solutions.heads import merge_heads
-from solutions.masking import masked_attention
+from solutions.masked_attention import masked_attention
 
 
 def split_heads(x, n_heads):
@@ -44,10 +44,11 @@ def tests_split_heads(function):
 
     Returns:
         verdict: True if the function keeps every promise of `split_heads`:
-            each entry in its place for any number of batch axes, the dtype of
-            x, and a ValueError for features that cannot be divided. False if
-            it breaks one. An `assert` that fails and an exception also say
-            False, and the end of a test without a `return` says True.
+            each entry in its place for any number of batch axes, the dtype
+            of x, and a ValueError for features that cannot be divided.
+            False if it breaks one. A failed `assert` or an exception also
+            counts as False, and a test that ends without a `return` counts
+            as True.
     """
     for shape, n_heads in (((5, 6), 3), ((2, 4, 15), 5), ((3, 2, 4, 10), 5)):
         x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
@@ -112,7 +113,7 @@ def cached_weights(cache):
     """Who attended to whom, for each head: the weights that a layer has kept.
 
     Args:
-        cache: that of `multi_head_attention`.
+        cache: the cache of `multi_head_attention`.
 
     Returns:
         weights: (..., n_heads, T_query, T_key)
@@ -129,9 +130,9 @@ def without_needless_biases(params):
 
     Returns:
         equivalent: dict with the same keys, shapes and dtypes; b_key and
-            b_value are zeros, and only b_output differs besides. Wherever
+            b_value are zeros, and otherwise only b_output differs. Wherever
             a query sees at least one key, the layer's output is the same.
-            params stays as it is.
+            params is not modified.
 
     Source: derived in this chapter.
     """
@@ -140,7 +141,7 @@ def without_needless_biases(params):
 
 
 def multi_head_attention_backward(grad_output, cache):
-    """The gradients of `multi_head_attention`, walked backwards.
+    """The gradients of `multi_head_attention`, from its output back.
 
     Args:
         grad_output: (..., T_query, d_model)
@@ -148,7 +149,7 @@ def multi_head_attention_backward(grad_output, cache):
             output_cache) of `multi_head_attention`.
 
     Returns:
-        grad_query: the shape of query; zero for one that saw nothing.
+        grad_query: the shape of query; zero for a query that saw nothing.
         grad_key: the shape of key
         grad_value: the shape of value. In self-attention the gradient of x
             is the sum of these three.
@@ -180,7 +181,7 @@ def multi_head_attention_backward(grad_output, cache):
 
 
 def two_heads(n_words, length):
-    """Choose weights of two heads: the word before, and the first word.
+    """Choose weights: head 0 reads the word before, head 1 the first word.
 
     A row of the input x (T, n_words + length), with T <= length, has two
     ones: in the column of the word, and in the column n_words + position.
@@ -189,7 +190,7 @@ def two_heads(n_words, length):
 
     In head 0, each position but the first gives at least 99% of its weight
     to the position before it; in head 1, every position to position 0. The
-    output of a head is largest at the word of that position.
+    output of a head is largest in the column of that position's word.
 
     Args:
         n_words: int, how many different words there are.
@@ -221,9 +222,9 @@ def grouped_query_attention(queries, keys, values):
         output: (..., n_heads, T_query, d_value), in the dtype of the inputs.
             The first n_heads / n_groups heads use the first head of keys and
             values, the next ones use the second, and so on.
-        cache: (queries, keys, values, weights), as of `attention`, with
-            weights (..., n_heads, T_query, T_key). Keys and values keep
-            n_groups heads in it.
+        cache: (queries, keys, values, weights), as in `attention`, with
+            weights (..., n_heads, T_query, T_key). In it, keys and values
+            have n_groups heads.
 
     Source: Ainslie et al. 2023, section 2.2.
     """

@@ -99,7 +99,7 @@ def batches(rng, numbers, size, n_batches):
 
 
 def words(tokens):
-    """A sentence as a string: the words of one row of indices, without begin mark, up to the end mark."""
+    """A sentence as a string: the words of one row of indices, without the begin mark, up to the end mark."""
     sentence = [VOCABULARY[token] for token in tokens if token not in (PAD, BOS)]
     return " ".join(sentence[: sentence.index("<eos>")] if "<eos>" in sentence else sentence)
 
@@ -144,14 +144,14 @@ def _trimmed(rows):
 
 
 def exact_match(predictions, references, eos=2):
-    """Share of predictions that equal their reference to the first end mark.
+    """Share of predictions that equal their reference up to the end mark.
 
     Args:
         predictions: (N, T_predicted), integers. What follows the first
             `eos` of a row does not count.
         references: (N, T_reference), integers, each row with an `eos`.
         eos: the token that ends a sentence; a prediction that never ends
-            is no match.
+            does not match.
 
     Returns:
         fraction: float from 0 to 1.

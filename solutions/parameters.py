@@ -79,7 +79,7 @@ def initialise(rng, vocabularies, d_model, d_ff, n_encoder, n_decoder, dtype=np.
 
 
 def map_tree(f, tree, *others):
-    """The same tree with f(array) in place of each array; with more trees, f(array, the others' arrays of that name).
+    """The same tree with f(array) instead of each array; with more trees, f(array, the others' arrays of that name).
 
     Args:
         f: function of one array per tree; what it returns becomes a leaf.
@@ -105,6 +105,8 @@ def leaves(tree):
     """All arrays of a tree, as a list."""
     if isinstance(tree, np.ndarray):
         return [tree]
+    if not isinstance(tree, list | dict):
+        raise TypeError(f"a tree is an array, or a list or a dict of trees, and this is a {type(tree).__name__}")
     branches = tree if isinstance(tree, list) else [tree[name] for name in sorted(tree)]
     return [leaf for branch in branches for leaf in leaves(branch)]
 

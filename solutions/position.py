@@ -1,6 +1,6 @@
 """Chapter 6, embeddings and positional encoding: what a token is, and where it stands.
 
-Shapes are written in the names of the book's notation page; `...` stands for any leading batch axes.
+Shapes use the names of the book's notation page; `...` stands for any leading batch axes.
 """
 
 import math
@@ -31,9 +31,9 @@ def sinusoidal_encoding(length, d_model):
 
 
 def shift_matrix(k, d_model):
-    """The matrix that moves an encoding k positions on.
+    """The matrix that moves an encoding k positions forward.
 
-    Row p of the encoding times it is row p + k, whatever p is.
+    Row p of the encoding times this matrix is row p + k, for every p.
 
     Args:
         k: int; negative moves back.
@@ -44,7 +44,7 @@ def shift_matrix(k, d_model):
             pair of columns on its diagonal.
 
     Raises:
-        ValueError: d_model is odd. The last sine has lost the cosine that
+        ValueError: d_model is odd. Then the last sine lacks the cosine that
             its rotation needs.
 
     Source: Vaswani et al. 2017, section 3.5 ("PE(pos + k) can be
@@ -91,22 +91,22 @@ def embed(tokens, table):
 
     Returns:
         output: (..., T, d_model), in the dtype of `table`.
-        cache: (tokens, vocab), what `embed_backward` asks for.
+        cache: (tokens, vocab), for `embed_backward`.
 
     Raises:
-        IndexError: a token lies outside 0 .. vocab - 1.
+        IndexError: a token is outside 0 .. vocab - 1.
 
     Source: Vaswani et al. 2017, section 3.4.
     """
     vocab, d_model = table.shape
-    # NumPy would read -1 as the last row, in silence.
+    # NumPy would silently read -1 as the last row.
     if tokens.size and not 0 <= tokens.min() <= tokens.max() < vocab:
         raise IndexError(f"tokens must lie in 0 .. {vocab - 1}, and run from {tokens.min()} to {tokens.max()}")
     return table[tokens] * math.sqrt(d_model), (tokens, vocab)
 
 
 def embed_backward(grad_output, cache):
-    """Gradient of a look-up: each row gathers from where its token stood.
+    """Gradient of a look-up: each row sums over the places of its token.
 
     Args:
         grad_output: (..., T, d_model)
@@ -135,11 +135,11 @@ def tests_embed_backward(function):
 
     Returns:
         verdict: True if the function keeps every promise of
-            `embed_backward`: the right gradient for any tokens and any number
-            of batch axes, in the shape of the table and in the dtype of
-            grad_output, which stays as it is. False if it breaks one. An
-            `assert` that fails and an exception also say False, and the end
-            of a test without a `return` says True.
+            `embed_backward`: the right gradient for any tokens and any
+            number of batch axes, in the shape of the table and in the dtype
+            of grad_output, which is not modified. False if it breaks one. A
+            failed `assert` or an exception also counts as False, and a test
+            that ends without a `return` counts as True.
     """
     rng = np.random.default_rng(0)
     for shape in ((6,), (2, 4), (2, 1, 5)):
@@ -163,8 +163,8 @@ def positional_embedding(tokens, table, start=0):
     Args:
         tokens: (..., T), integers in 0 .. vocab - 1.
         table: (vocab, d_model)
-        start: int, position of the first token; 0 except in decoding step by
-            step (chapter 8).
+        start: int, position of the first token; 0 except when decoding step
+            by step (chapter 8).
 
     Returns:
         output: (..., T, d_model), in the dtype of `table`.
@@ -172,10 +172,47 @@ def positional_embedding(tokens, table, start=0):
             `embed_backward` is the backward pass.
 
     Raises:
-        IndexError: a token lies outside 0 .. vocab - 1.
+        IndexError: a token is outside 0 .. vocab - 1.
 
     Source: Vaswani et al. 2017, sections 3.4 and 3.5.
     """
     embedding, cache = embed(tokens, table)
     encoding = sinusoidal_encoding(start + tokens.shape[-1], table.shape[-1])[start:]
     return embedding + encoding.astype(table.dtype), cache
+
+
+def rotate(x, positions):
+    """Turn each pair of columns by an angle that grows with the position.
+
+    At position p, the pair of columns 2i and 2i + 1 turns by the angle
+    p / 10000^(2i / d_key): (a, b) becomes (a cos - b sin, a sin + b cos).
+
+    Args:
+        x: (..., T, d_key), queries or keys, d_key even.
+        positions: (T,), integers; row t of x is at positions[t].
+
+    Returns:
+        rotated: (..., T, d_key), in the dtype of x.
+
+    Source: Su et al. 2021, section 3.2.
+    """
+    d_key = x.shape[-1]
+    angles = positions[:, np.newaxis] * 10000.0 ** (-np.arange(0, d_key, 2) / d_key)
+    cos, sin = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return np.stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape)
+
+
+def rotate_backward(grad_rotated, positions):
+    """Gradient of `rotate`.
+
+    Args:
+        grad_rotated: (..., T, d_key), d_key even.
+        positions: (T,), integers; the positions that `rotate` got.
+
+    Returns:
+        grad_x: (..., T, d_key), in the dtype of grad_rotated.
+
+    Source: derived in this chapter.
+    """
+    return rotate(grad_rotated, -positions)

@@ -1,7 +1,7 @@
-"""Chapter 10, letters and sounds: what a training of a real model needs, and a language model of one stack.
+"""Chapter 10, letters and sounds: what training a real model needs, and a language model of one stack.
 
-Shapes are written in the names of the book's notation page; `...` stands for any leading batch axes. A *run* is a dict
-of what a training must remember from step to step: its parameters, Adam's moments, and the number of steps made.
+Shapes use the names of the book's notation page; `...` stands for any leading batch axes. A *run* is a dict
+of what training must remember from step to step: the parameters, Adam's moments, and the number of steps made.
 """
 
 import math
@@ -29,7 +29,7 @@ def clip_gradients(gradients, longest):
 
     Args:
         gradients: a tree: an array, or a list or a dict of trees.
-        longest: float, the greatest length that is allowed.
+        longest: float, the largest length allowed.
 
     Returns:
         clipped: the shortened gradients, each array in its dtype.
@@ -41,7 +41,11 @@ def clip_gradients(gradients, longest):
     """
     length = float(np.linalg.norm(flatten(gradients)))
     factor = longest / max(length, longest)
-    return map_tree(lambda gradient: factor * gradient, gradients), length
+
+    def shorter(gradient):
+        return factor * gradient
+
+    return map_tree(shorter, gradients), length
 
 
 def batches_by_length(lengths, budget):
@@ -50,15 +54,15 @@ def batches_by_length(lengths, budget):
     Args:
         lengths: (N, 2), integers: the tokens of each source, and of its
             target.
-        budget: int. A batch has at most as many places, padding included:
-            its number of pairs, times the sum of its longest source and
-            its longest target. A pair that is longer is alone in a batch.
+        budget: int. A batch has at most this many places, padding included:
+            its number of pairs, times the sum of its longest source and its
+            longest target. A pair that is longer is alone in a batch.
 
     Returns:
         batches: list of arrays of integers, the numbers of the pairs in
             each batch. The pairs are sorted by target, then by source,
-            shortest first; equal ones keep their order. Each batch takes
-            the next pairs, as many as it may.
+            shortest first; equal ones keep their order. Each batch takes as
+            many of the next pairs as fit.
         padding: (n_batches,), integers: the places of each batch that are
             padding.
 
@@ -126,16 +130,15 @@ def continue_run(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pa
             "step", the number of steps made so far, 0 at first.
         batches: iterable of (src, tgt), see `train_step`.
         n_heads: int
-        peak: the highest learning rate, at step `warmup`. The rate climbs
-            straight to it and falls as 1 / sqrt(step) after it.
+        peak: the highest learning rate, at step `warmup`. The rate rises
+            linearly to it, then falls as 1 / sqrt(step).
         warmup: int
         longest: see `clip_gradients`.
         smoothing: eps of the label smoothing.
         pad: the padding token.
 
     Returns:
-        run: the run after the last batch. What was handed in is left as it
-            is.
+        run: the run after the last batch. The run passed in is not modified.
         log: (n_batches, 2), the loss of each batch before its step, and
             the length of its gradients before clipping.
 
@@ -162,14 +165,14 @@ def saved_run(run):
         run: see `continue_run`.
 
     Returns:
-        arrays: dict of name -> array: "step", an int64 without axes (an
-            int will do, because the file makes an array of it); and each
-            array of the three trees under "params.", "mean." or
+        arrays: dict of name -> array: "step", an int64 without axes; and
+            each array of the three trees under "params.", "mean." or
             "mean_of_squares." and its path, such as
             "mean.encoder.0.norm_attention.gain". Values and dtypes are
             those of the run, bit for bit.
     """
-    trees = {"params": run["params"], "mean": run["moments"][0], "mean_of_squares": run["moments"][1]}
+    mean, mean_of_squares = run["moments"]
+    trees = {"params": run["params"], "mean": mean, "mean_of_squares": mean_of_squares}
     return {"step": np.array(run["step"], np.int64), **named(trees)}
 
 
@@ -180,8 +183,8 @@ def predicted_ablations(runs):
         runs: list of dicts, one for each run.
             words: how many words it trains on.
             rate: highest learning rate, at step 60 of 160.
-            layers: on each side.
-            heads: in each layer.
+            layers: the number of layers on each side.
+            heads: the number of heads in each layer.
             smoothing: eps of the label smoothing.
 
     Returns:
@@ -199,7 +202,7 @@ def predicted_ablations(runs):
 
 
 def diagnose_log(log):
-    """Name the bug in a training's log, and the column that shows it first.
+    """Name the bug in a training log, and the column that shows it first.
 
     Args:
         log: dict of arrays with a row for every eighth step.

@@ -1,6 +1,6 @@
 """The words of chapter 10: English spellings and their sounds, from the CMU Pronouncing Dictionary. Given.
 
-"choir" becomes K W AY ER. The words have 3 to 10 letters, and the sounds no stress marks.
+"choir" becomes K W AY ER. The words have 3 to 10 letters; the sounds have no stress marks.
 """
 
 from typing import NamedTuple
@@ -56,8 +56,8 @@ def load_words(path):
     """Read a file of words.
 
     Args:
-        path: of a plain .npz file with the arrays "PART.letters" and "PART.sounds". A column of an array is a word,
-            because the letters of one place compress better together.
+        path: a plain .npz file with the arrays "PART.letters" and "PART.sounds". A column of an array is a word,
+            because letters in the same position compress better together.
 
     Returns:
         parts: dict of part -> Words. The shipped file has "known", to train on; "held_out", words drawn at random; and

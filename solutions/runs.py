@@ -1,7 +1,7 @@
 """Training runs of a small language model, healthy up to a step at which one line of the code changes.
 
 Chapter 9 reads the logs of such runs, and the exercise `diagnose_training` asks which line changed. The model is a
-mean over the past and two layers; it learns which word follows which. A run takes some milliseconds.
+mean over the past and two layers; it learns which word follows which. A run takes a few milliseconds.
 """
 
 import numpy as np
@@ -42,7 +42,7 @@ def training_run(bug, rng):
             copied: (n_steps,), the share of unseen words after which the model expects the same word again.
             gradient_norms, update_norms: (n_steps, 4), the length of each layer's gradient, and of its change by Adam.
             past_moves: (n_steps,), the largest change of an output when only later tokens change.
-        first: the first step with the bug; None if there is nothing.
+        first: the first step with the bug; None if the bug is "nothing".
     """
     return training_runs([bug], rng)[0]
 
@@ -115,7 +115,7 @@ def training_runs(bugs, rng):
 
 
 def _drawn(rng):
-    """Return what differs between runs: the bug's first step, its layer and rate, the sentences and the parameters."""
+    """Draw what differs between runs: the bug's first step, its layer and rate, the sentences and the parameters."""
     first, layer, too_high = int(rng.integers(12, 20)), int(rng.integers(1, len(SHAPES))), rng.uniform(8, 16)
     return first, layer, too_high, random_sentences(rng, N_SENTENCES + N_WATCHED), 0.3 * rng.normal(size=ENDS[-1])
 
@@ -143,7 +143,7 @@ def one_hot(tokens):
 
 
 def _labels(targets):
-    """Return the labels with their share in the mean: 1 / n for each of the n targets that are no padding."""
+    """The labels with their share in the mean: 1 / n for each of the n targets that are not padding."""
     counted = targets.ravel() != PAD
     return one_hot(targets) * (counted / counted.sum())
 
@@ -158,13 +158,13 @@ def _forward(layers, seen, mixing):
 
 
 def loss_and_gradient(layers, seen, labels, mixing):
-    """Return the loss and the gradient of all parameters in a row, of one run or of several at once.
+    """Return the loss and the gradient of all parameters as one row, for one run or for several at once.
 
     Args:
         layers: list of four arrays (..., rows, columns), with the runs in front.
         seen: (..., N_WORDS + 1, n_tokens), from `one_hot`; or without the runs, if all see the same.
         labels: (..., N_WORDS + 1, n_tokens), each label with its share in the mean; a column of zeros does not count.
-        mixing: (..., length, length), how much each position takes from each; or without the runs.
+        mixing: (..., length, length), how much each position takes from each position; or without the runs.
 
     Returns:
         loss: (...)
@@ -186,7 +186,7 @@ def loss_and_gradient(layers, seen, labels, mixing):
 
 
 def _mixed(columns, mixing):
-    """Return the columns of each sentence, mixed over its positions."""
+    """The columns of each sentence, mixed over its positions."""
     rows = columns.reshape(*columns.shape[:-2], -1, mixing.shape[-1])  # of one feature and one sentence each
     return (rows @ transposed(mixing)).reshape(columns.shape)
 
@@ -196,10 +196,10 @@ def transposed(matrices):
 
 
 def _watched(layers, words, seen, mixing):
-    """Return the share of words after which the model expects the same word again, and how far the past moves.
+    """The share of words after which the model expects the same word again, and how far the past moves.
 
-    words: (n_runs, n_sentences, length). seen: one-hot, of these sentences and then of the same ones with another last
-        token.
+    words: (n_runs, n_sentences, length). seen: one-hot, of these sentences and then of the same ones with the last
+    token replaced.
     """
     logits = _forward(layers, seen, mixing)[0].reshape(len(words), -1, 2, *words.shape[1:])
     real = words != PAD

@@ -61,7 +61,7 @@ def route_backward(grad_gates, grad_loss, cache):
 
 
 def accept_draft(draft, small, large, chances, place):
-    """Check a draft of a small model, as the large model would have written.
+    """Turn a small model's draft into text as the large model would write it.
 
     Args:
         draft: (n,), integers: the tokens that the small model has drawn.
@@ -99,8 +99,8 @@ def tests_accept_draft(function):
     Args:
         function: a candidate for `accept_draft`, with the same arguments:
             draft (n,), small (n, vocab), large (n + 1, vocab), chances (n,)
-            and place. It may use chances and place in another way than
-            `accept_draft`, such as 1 - place for place.
+            and place. It may use chances and place differently from
+            `accept_draft`, for example 1 - place for place.
 
     Returns:
         verdict: True if the function keeps its promise: for drafts that the
@@ -108,8 +108,8 @@ def tests_accept_draft(function):
             [0, 1), the tokens have exactly the distribution of the large
             model; each guess is accepted as often as by `accept_draft`; and
             all arguments stay as they are. False if the function breaks it.
-            An `assert` that fails and an exception also say False, and the
-            end of a test without a `return` says True.
+            A failed `assert` or an exception also counts as False, and a
+            test that ends without a `return` counts as True.
     """
 
     def spread(count):

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def smooth_labels(targets, vocab, smoothing):
-    """Return softened one-hot labels, in which every class gets a share of `smoothing`.
+    """One-hot labels, softened: every class gets a share of `smoothing`.
 
     Args:
         targets: (...), integers in 0 .. vocab - 1.
@@ -16,7 +16,7 @@ def smooth_labels(targets, vocab, smoothing):
             class has 1 - eps + eps / K, every other eps / K.
 
     Source: Szegedy et al. 2016, section 7; Vaswani et al. 2017, section
-    5.4. The right class takes its share of the even part, as in PyTorch.
+    5.4. The right class also gets its share of `smoothing`, as in PyTorch.
     """
     labels = np.full((*targets.shape, vocab), smoothing / vocab)
     np.put_along_axis(labels, targets[..., None], 1 - smoothing + smoothing / vocab, axis=-1)

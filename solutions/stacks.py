@@ -1,8 +1,8 @@
-"""Fresh stacks of feed-forward sub-layers, and the gradient that the last one gets.
+"""Fresh stacks of feed-forward sub-layers, and the gradient that reaches the last one.
 
-Chapter 5 predicts the sizes of these gradients in `predicted_gradients`. A stack takes some milliseconds. The
-sub-layers have tanh in place of relu: its outputs have mean zero, so all seeds give nearly the same sizes. These are
-only compared with each other, so float32 is exact enough.
+The exercise `predicted_gradients` of chapter 5 predicts the sizes of these gradients. A stack takes a few milliseconds.
+The sub-layers have tanh instead of relu, because its outputs have mean zero, so all seeds give nearly the same sizes.
+Sizes are only compared with each other, so float32 is exact enough.
 """
 
 import numpy as np
@@ -37,9 +37,9 @@ def top_gradients(runs, seed):
 
 
 def _sub_layers(wanted, stream, weights):
-    """Yield all sub-layers, each as the stack below which it ends, its hidden values and the stream behind it.
+    """Yield each sub-layer as (the stack that ends with it, its hidden values, the stream after it).
 
-    A stack is (norm, update, depth). All stacks grow at once, which is twice as fast as one after the other.
+    A stack is (norm, update, depth). All stacks grow at once, which is twice as fast as growing them in turn.
     """
     depths = {}
     for norm, update, depth in wanted:
@@ -64,7 +64,7 @@ def _levelled(stream):
 
 
 def _through_the_last_norm(grad, stream):
-    """Return what a norm lets through: nothing along ones and along its output, and the rest divided by the spread."""
+    """What a norm passes back: nothing along ones and along its output, and the rest divided by the spread."""
     for direction in (np.ones_like(stream), _levelled(stream)):
         grad = grad - direction * np.mean(grad * direction, axis=-1, keepdims=True)
     return grad / np.std(stream, axis=-1, keepdims=True)

@@ -1,6 +1,6 @@
 """Chapter 9, training: label smoothing, the learning-rate schedule, Adam, and one training step.
 
-Shapes are written in the names of the book's notation page; `...` stands for any leading batch axes.
+Shapes use the names of the book's notation page; `...` stands for any leading batch axes.
 """
 
 import math
@@ -29,7 +29,7 @@ def smoothed_cross_entropy(logits, targets, smoothing=0.0, pad=0):
         loss: a scalar in the dtype of `logits`; 0 if every target is
             padding.
         cache: (log_probabilities, labels, counted, smoothing) with counted
-            = (targets != pad), (..., T), and the first two of the n
+            = (targets != pad), (..., T), and the first two for the n
             counted targets only: (n, vocab) and (n,), integers.
 
     Source: Vaswani et al. 2017, section 5.4. The smoothed labels need not
@@ -52,7 +52,7 @@ def smoothed_cross_entropy_backward(grad_loss, cache):
             `smoothed_cross_entropy`: (n, vocab), (n,), (..., T), float.
 
     Returns:
-        grad_logits: (..., T, vocab), the probabilities less the smoothed
+        grad_logits: (..., T, vocab), the probabilities minus the smoothed
             labels, divided by the number of targets that count; zero at
             padding. In the dtype of log_probabilities.
     """
@@ -79,10 +79,9 @@ def adam_step(parameters, gradients, moments, step, learning_rate, beta_1=0.9, b
         eps: keeps the quotient finite; added to the root, not under it.
 
     Returns:
-        parameters: the new ones, each in its own dtype; what was handed in
-            is left as it is.
-        moments: (mean, mean_of_squares), the new ones, without the
-            correction of their bias.
+        parameters: the new ones, each in its own dtype; the arguments are
+            not modified.
+        moments: (mean, mean_of_squares), the new ones, before bias correction.
 
     Raises:
         ValueError: step is smaller than 1.
@@ -120,16 +119,15 @@ def train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothin
             before step 1.
         step: 1, 2, 3, ...
         src: (N, T_src), integers.
-        tgt: (N, T_tgt), integers, from begin mark to end mark, then
+        tgt: (N, T_tgt), integers, from the begin mark to the end mark, then
             padding.
         n_heads: int
-        learning_rate: that of this step.
+        learning_rate: the rate of this step.
         smoothing: eps of the label smoothing.
         pad: the padding token.
 
     Returns:
-        params: the new ones, in the same tree; what was handed in is left
-            as it is.
+        params: the new ones, in the same tree; the arguments are not modified.
         moments: (mean, mean_of_squares), the new ones.
         loss: float, the smoothed cross-entropy before the step.
 
@@ -151,10 +149,10 @@ def tests_train_step(function):
     Returns:
         verdict: True if the function keeps every promise of `train_step`:
             the loss, the new parameters and both new moments, for any step,
-            moments, smoothing and pad, and all arguments left as they were.
-            False if it breaks one. An `assert` that fails and an exception
-            also say False, and the end of a test without a `return` says
-            True.
+            moments, smoothing and pad, and leaves all arguments unchanged.
+            False if it breaks one. A failed `assert` or an exception also
+            counts as False, and a test that ends without a `return` counts
+            as True.
     """
     rng = np.random.default_rng(0)
     params = initialise(rng, {"shared": 9}, 4, 6, 1, 1)
@@ -186,7 +184,7 @@ def tests_train_step(function):
 
 
 def train(params, batches, n_heads, warmup, peak=1.0, smoothing=0.1, pad=0):
-    """Step after step along the paper's schedule; a generator, so that the caller looks on and stops when it likes.
+    """Train along the paper's schedule; a generator, so that the caller can watch each step and stop at any time.
 
     Args:
         params: nested dict of arrays, as `initialise` makes it.
@@ -197,8 +195,8 @@ def train(params, batches, n_heads, warmup, peak=1.0, smoothing=0.1, pad=0):
         smoothing, pad: see `train_step`.
 
     Yields:
-        params: those after the step.
-        loss: float, that before the step.
+        params: the parameters after the step.
+        loss: float, the loss before the step.
     """
     moments = zero_moments(params)
     d_model = table_for(params["embeddings"], "source").shape[1]
@@ -223,7 +221,7 @@ def average(checkpoints):
 
 
 def label_entropy(vocab, smoothing):
-    """Entropy of a smoothed label: the loss of a model that is always right, and not one bit too sure.
+    """Entropy of a smoothed label: the loss of a model that is always right and exactly as sure as the label.
 
     Args:
         vocab: number of classes, K.
@@ -237,7 +235,7 @@ def label_entropy(vocab, smoothing):
 
 
 def predicted_final_losses(runs):
-    """Predict the order of training runs by the loss at their end.
+    """Predict the order of training runs by their final loss.
 
     Args:
         runs: list of dicts, one for each run of 80 steps.
@@ -248,9 +246,9 @@ def predicted_final_losses(runs):
     Returns:
         order: list of indices of `runs`, from the lowest loss to the
             highest.
-        reasons: list of names of settings, one for each two neighbours
-            in the order: if the first of the two takes this setting
-            from the second, its loss comes closest to the second's.
+        reasons: list of names of settings, one for each pair of neighbours
+            in the order: if the first of the two takes this setting from
+            the second, its loss comes closest to the second's.
     """
 
     def final_loss(run):
@@ -303,6 +301,6 @@ def diagnose_training(run):
 
 
 def _growth(norms):
-    """Each row over the row before it; 1 for the first row and where the row before is zero."""
+    """Each row divided by the row before it; 1 in the first row and where the row before is zero."""
     before = np.concatenate([norms[:1], norms[:-1]])
     return np.divide(norms, before, out=np.ones_like(norms), where=before > 0)

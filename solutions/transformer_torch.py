@@ -1,4 +1,4 @@
-"""The whole model as a PyTorch module, which the book gives: two stacks of the layers of chapter 8."""
+"""The whole model as a PyTorch module: two stacks of the layers of chapter 8. Given code, not an exercise."""
 
 import math
 
@@ -14,9 +14,9 @@ class Transformer(nn.Module):
     """The whole model: tokens in, logits out.
 
     Args:
-        vocabularies: dict of table name -> number of tokens, from
-            "source", "target", "output"; "shared" stands for those of the
-            three that are not there. The paper's is {"shared": 37000}.
+        vocabularies: dict of table name -> number of tokens, from "source",
+            "target", "output"; "shared" replaces those of the three that
+            are missing. The paper's is {"shared": 37000}.
         d_model, n_heads, d_ff, dropout: see `EncoderLayer`.
         n_encoder, n_decoder: number of layers.
         pad: the padding token.

@@ -2,8 +2,8 @@
 
     python -m solutions.translator FILE.npz
 
-trains a small one (32 features, one layer each side, 15 CPU seconds) and writes its parameters, for chapters that want
-to see a layer at work in a model that translates.
+trains a small one (32 features, one layer each side, 15 CPU seconds) and writes its parameters, for chapters that
+show a layer at work in a model that translates.
 """
 
 import sys
@@ -19,12 +19,12 @@ D_MODEL, N_HEADS = 32, 4
 
 
 def learn(seed, n_steps=2000):
-    """Train on 20,000 numbers and, again and again, on short ones; average every tenth step of the last quarter.
+    """Train on 20,000 numbers and repeatedly on short ones; average every tenth step of the last quarter.
 
-    Of all numbers one in a thousand is below 100: a model that meets them as often writes "sieben und vier" for 7.
+    Only one number in a thousand is below 100. A model that meets them so rarely writes "sieben und vier" for 7.
 
     Args:
-        seed: of the split, the first parameters and the batches.
+        seed: decides the split, the first parameters and the batches.
         n_steps: batches of 64 numbers.
 
     Returns:
@@ -46,7 +46,7 @@ def learn(seed, n_steps=2000):
 
 
 def translate(params, number_list):
-    """Decode numbers: their English words in, German tokens out, and how many of them are right to the last token."""
+    """Translate numbers from English words to German tokens; also return the share of exact translations."""
     src, tgt = numbers.batch(number_list)
     tokens = incremental_greedy_decode(params, src, N_HEADS)
     return tokens, numbers.exact_match(tokens, tgt[:, 1:])

@@ -14,12 +14,16 @@ import time
 from functools import cache
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 FAST_AREAS = ("solutions", "autograder")
 # They build a book, release a chapter or start a browser.
-COSTLY_FIXTURES = {"made_once", "little_book", "built", "chromium", "firefox"}
+COSTLY_FIXTURES = {"made_once", "little_book", "built", "released", "chromium", "firefox"}
 REPEATED = {"exercise", "chapter"}  # parameters
+# Values of parameters with which a test shows what it shows with another value.
+SIMILAR = {"dtype": [np.float32], "batch": [(), (2, 5)], "leading": [(), (2, 8)]}
+MEASURED = "central_differences"  # in the names of tests; others compare the same layers with PyTorch in less time
 
 
 def thinned(values, quick, why):
@@ -73,18 +77,21 @@ def pytest_runtest_setup(item):
 
 
 def is_fast(item):
-    """Return whether `make check` runs a test.
+    """Whether `make check` runs a test.
 
-    It is of a fast area, needs nothing costly and repeats no other test. Nor is it repeated for every exercise, because
-    `make exercise` runs those tests for one, or for every chapter.
+    Such a test belongs to a fast area, needs nothing costly and repeats no other test. Tests that are repeated for
+    every exercise or chapter are left out; `make exercise` runs them for one exercise. Further dtypes, further
+    numbers of batch axes and central differences are left out too; `make test` runs those.
     """
     in_area = any(item.get_closest_marker(area) for area in FAST_AREAS)
-    costly = COSTLY_FIXTURES & set(item.fixturenames) or REPEATED & _parameters(item).keys()
-    return in_area and not costly and not item.get_closest_marker("thorough")
+    parameters = _parameters(item)
+    costly = COSTLY_FIXTURES & set(item.fixturenames) or REPEATED & parameters.keys()
+    similar = MEASURED in item.name or any(value in SIMILAR.get(name, ()) for name, value in parameters.items())
+    return in_area and not costly and not similar and not item.get_closest_marker("thorough")
 
 
 def is_wanted(item, options):
-    """Return whether the options keep a test."""
+    """Whether the options keep a test."""
     mark = item.get_closest_marker("thorough")
     if mark and not mark.args:
         raise pytest.UsageError(f"{item.nodeid}: the mark `thorough` needs a reason")
@@ -108,7 +115,7 @@ def pytest_deselected(items):
         config.workeroutput["deselected"] = config.workeroutput.get("deselected", 0) + len(items)
 
 
-@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+@pytest.hookimpl(optionalhook=True)  # a hook of pytest-xdist
 def pytest_testnodedown(node):
     """Report that number, which is the same in all processes, in the last line of the run."""
     reporter = node.config.pluginmanager.get_plugin("terminalreporter")

@@ -1,5 +1,6 @@
 """Distribute the tests among processes, and make once for all of them: a released course and the built book."""
 
+import gc
 import sys
 import traceback
 from functools import cache
@@ -22,7 +23,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("busy machine")
 do_without_address_checks()  # in each of the processes that pytest-xdist starts
 # A test can replace what its own process does. `test_own_process.py` and others set another number.
-own_process.FEW = sys.maxsize
+own_process.CALLS_BEFORE_OWN_PROCESS = sys.maxsize
 pytest_plugins = ["tests.choosing"]
 CHAPTER = "01_attention"
 # The longest groups of tests start first: the build of the book, and the tests that mostly wait for a time limit or for
@@ -51,13 +52,19 @@ def pytest_collection_modifyitems(items):
         item.add_marker(pytest.mark.xdist_group(_group(item)))
 
 
+def pytest_collection_finish():
+    """Exempt what is imported by now from garbage collection, which would look through it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 def _rank(item):
     group = _group(item)
     return FIRST.index(group) if group in FIRST else len(FIRST) + ("html" not in item.fixturenames)
 
 
 def _group(item):
-    """Return the name of a test's group. A group runs in one process. With some exceptions it is a file."""
+    """The name of a test's group. A group runs in one process. It is usually a file."""
     file = _file(item.path)
     if file.startswith("book/forms/"):
         return "book/forms"  # its tests share a small book

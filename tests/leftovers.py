@@ -7,14 +7,14 @@ from pathlib import Path
 
 from autograder.sandbox.starting import only_child
 from autograder.sandbox.warm import sandboxes
-from autograder.sandbox.zygote import RETIRED
+from autograder.sandbox.warm_parent import RETIRED
 from tests.patience import SECONDS
 
 
 def open_resources() -> set[str]:
-    """Return this process's children, pipes and the like, but not its files, since a cluster in it may open some.
+    """Return this process's children, pipes and the like, but not its files, because a cluster in it may open some.
 
-    Nor are the warm sandboxes among them, which stay open, but their forks are. One that has just been retired ends a
+    The warm sandboxes, which stay open, are left out, but not their forks. A sandbox that has just been retired ends a
     little later, so this waits for it, and fails if a process that an earlier test left behind keeps it open.
     """
     for thread in threading.enumerate():
@@ -22,8 +22,8 @@ def open_resources() -> set[str]:
             thread.join(SECONDS)
             assert not thread.is_alive(), "a process that borrowed a warm sandbox has not ended"
     warm = list(sandboxes)
-    resources = _children(os.getpid()) - {str(zygote.bwrap.popen.pid) for zygote in warm}
-    kept_open = {descriptor for zygote in warm for descriptor in zygote.descriptors()}
+    resources = _children(os.getpid()) - {str(parent.bwrap.popen.pid) for parent in warm}
+    kept_open = {descriptor for parent in warm for descriptor in parent.descriptors()}
     for descriptor in os.listdir("/proc/self/fd"):
         with suppress(OSError):
             if int(descriptor) not in kept_open:
@@ -33,7 +33,7 @@ def open_resources() -> set[str]:
 
 def forks() -> set[str]:
     """Return the process ids of all forks of this process's warm sandboxes."""
-    return {pid for zygote in sandboxes for pid in _children(only_child(zygote.bwrap.first_pid))}
+    return {pid for parent in sandboxes for pid in _children(only_child(parent.bwrap.first_pid))}
 
 
 def _children(pid: int) -> set[str]:

@@ -15,9 +15,7 @@ def normalised(x):
 
 
 def make_exercise():
-    exercise = Exercise(
-        normalised, outputs={"shares": "... rows n", "cache": UNJUDGED}, section="Shares", uses=["total"]
-    )
+    exercise = Exercise(normalised, outputs={"shares": "... rows n", "cache": UNJUDGED}, section="Shares")
 
     @exercise.cases("the idea", points=2)
     def _(draw):

@@ -21,6 +21,13 @@ def test_plain(): pass
 def test_sizes(size): pass
 
 @pytest.mark.solutions
+@pytest.mark.parametrize("leading", [(), (2,), (2, 8)], ids=["none", "one", "two"])
+def test_batches(leading): pass
+
+@pytest.mark.solutions
+def test_a_gradient_agrees_with_central_differences(): pass
+
+@pytest.mark.solutions
 @pytest.mark.parametrize("exercise", [softmax, "softmax", "masked_softmax"])
 def test_exercises(exercise): pass
 
@@ -34,6 +41,7 @@ def chromium(): pass
 @pytest.mark.solutions
 def test_in_a_browser(chromium): pass
 """
+FAST = ["test_plain", "test_sizes[2]", "test_batches[one]"]
 
 
 @pytest.fixture
@@ -50,22 +58,22 @@ def collected(pytester):
 
 def test_without_an_option_every_test_runs(collected):
     names, last = collected()
-    assert len(names) == 9 and "deselected" not in last
+    assert len(names) == 13 and "deselected" not in last
 
 
 def test_a_quick_run_leaves_out_thorough_tests_and_counts_them(collected):
     names, last = collected("--quick")
     assert [name for name in names if "sizes" in name] == ["test_sizes[2]"]
-    assert len(names) == 7 and "2 deselected" in last
+    assert len(names) == 11 and "2 deselected" in last
 
 
 def test_fast_leaves_out_tests_with_costly_fixtures_and_repeated_tests(collected):
-    assert collected("-m", "fast")[0] == ["test_plain", "test_sizes[2]"]
+    assert collected("-m", "fast")[0] == FAST
 
 
 def test_fast_imports_no_file_without_fast_tests(collected, pytester):
     pytester.makepyfile(test_of_book="raise SystemExit('imported')")
-    assert collected("-m", "fast")[0] == ["test_plain", "test_sizes[2]"]
+    assert collected("-m", "fast")[0] == FAST
 
 
 def test_an_exercise_is_chosen_by_its_whole_name(collected):
@@ -87,7 +95,7 @@ def test_thorough_tests_that_would_begin_too_late_are_skipped_loudly(pytester):
         result = pytester.runpytest_inprocess("-p", "tests.choosing", "-rs", f"--thorough-until={until}")
         return result, result.parseoutcomes()
 
-    assert outcomes(time.time() + 10_000)[1] == {"passed": 9}
+    assert outcomes(time.time() + 10_000)[1] == {"passed": 13}
     result, late = outcomes(time.time() - 1)
-    assert late == {"passed": 7, "skipped": 2}
+    assert late == {"passed": 11, "skipped": 2}
     result.stdout.fnmatch_lines(["SKIPPED * NOT REACHED in time: *"])

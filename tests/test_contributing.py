@@ -1,5 +1,6 @@
-"""CONTRIBUTING.md names files and folders that exist, and the links in the Markdown files on GitHub work."""
+"""CONTRIBUTING.md and the docstrings of the rooms name files that exist, and the links in Markdown files work."""
 
+import ast
 import re
 
 import pytest
@@ -10,8 +11,16 @@ pytestmark = pytest.mark.autograder
 TEXT = (REPO / "CONTRIBUTING.md").read_text(encoding="utf-8")
 # In the text names are between backticks, in a diagram after a line break.
 NAMED = set(re.findall(r"(?:`|<br>)([\w./]+/[\w./]*)(?:`|\")", TEXT))
-# A path may start in the repository, in the grader, or in the folder of the live pages.
-ROOTS = (REPO, REPO / "autograder", REPO / "book" / "live")
+# A path may start in the repository or in the grader; in a docstring, also in the room itself.
+ROOTS = (REPO, REPO / "autograder")
+MOST_BYTES = 8000
+MOST_COLUMNS = 120
+LARGE_ROOM = 6  # files
+ROOMS = {
+    file.parent: ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    for package in ("autograder", "book", "check")
+    for file in (REPO / package).rglob("__init__.py")
+}
 
 
 @pytest.mark.parametrize("name", sorted(NAMED))
@@ -22,14 +31,54 @@ def test_a_named_file_exists(name):
 
 
 def test_the_search_for_names_finds_files_and_folders():
-    assert {"check/scoring", "grading/follow_through", "book/extensions/"} <= NAMED
+    assert {"scores/late.py", "autograder/errors.py", "book/extensions/"} <= NAMED
+
+
+def test_the_guide_stays_short():
+    """Walks through the code stand in the docstrings of the rooms."""
+    assert len(TEXT.encode()) <= MOST_BYTES
+
+
+@pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", "Makefile"])
+def test_lines_fit_into_120_columns(file):
+    """Ruff checks Python's files."""
+    lines = (REPO / file).read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > MOST_COLUMNS] == []
+
+
+@pytest.mark.parametrize("room", sorted(ROOMS), ids=lambda room: room.relative_to(REPO).as_posix())
+def test_a_file_that_a_room_names_exists(room):
+    missing = [name for name in files_named(ROOMS[room]) if not any((root / name).exists() for root in (room, *ROOTS))]
+    assert not missing
+
+
+def test_the_docstring_of_a_large_room_leads_through_its_files():
+    """The exercises need no guide, because the chapters lead through them. The book's extensions are a list."""
+    without = []
+    for room, docstring in ROOMS.items():
+        files = {file.name for file in room.glob("*.py")} - {"__init__.py"}
+        named = files & set(files_named(docstring))
+        if len(files) >= LARGE_ROOM and len(named) < len(files) / 3:
+            without.append(room.relative_to(REPO).as_posix())
+    assert [room for room in without if not room.startswith(("autograder/exercises/", "book/extensions"))] == []
+
+
+def test_the_guide_and_the_search_find_the_rooms_that_explain_themselves():
+    guides = [name for name in NAMED if name.endswith("__init__.py") and len(ROOMS[(REPO / name).parent]) > 300]
+    assert "autograder/grading/__init__.py" in guides and "check/__init__.py" in guides
+    assert {"grade.py", "course/seed.py", "check/scoring.py"} <= set(files_named(ROOMS[REPO / "autograder/grading"]))
+
+
+def files_named(docstring):
+    """Return the files and folders that a docstring names in backticks."""
+    return re.findall(r"`([\w./]+(?:\.py|\.js|/))`", docstring)
 
 
 @pytest.mark.parametrize(
     "page",
     [
         *("README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
-        *("benchmarks/README.md", "deploy/README.md", "deploy/OTHER_HUBS.md"),
+        *("benchmarks/README.md", "autograder/hub/deploy/README.md", "autograder/hub/deploy/OTHER_HUBS.md"),
     ],
 )
 def test_links_lead_to_files_and_headings(page):

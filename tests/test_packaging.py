@@ -20,8 +20,9 @@ from packaging.version import Version
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PROJECT = tomllib.loads(PYPROJECT)
+HUB = "autograder/hub/deploy"
 PINS = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("requirements.txt", "requirements-torch.txt"))
-CODE = ("autograder", "benchmarks", "book", "chapters", "deploy", "solutions", "tests")
+CODE = ("autograder", "benchmarks", "book", "chapters", "solutions", "tests")
 # The platform of the pins. On other platforms, markers select other packages.
 PINNED_FOR = {
     "python_version": "3.11",
@@ -81,7 +82,7 @@ def third_party(within=""):
     Args:
         within: a file or folder; by default all our code, and _config.yml, whose extensions Sphinx imports.
     """
-    roots = [*PROJECT["tool"]["pytest"]["ini_options"]["pythonpath"], "deploy"]
+    roots = [*PROJECT["tool"]["pytest"]["ini_options"]["pythonpath"], HUB]
     modules = [path for root in roots for path in (ROOT / root).iterdir() if path.is_dir() or path.suffix == ".py"]
     ours = {path.stem for path in modules}
     importers = {}
@@ -132,9 +133,10 @@ def needed():
 
 
 def only_with_a_hub():
-    """Return the top-level modules that `make hub formgrader` installs, as comments in deploy/requirements.in say."""
-    text = (ROOT / "deploy" / "requirements.in").read_text(encoding="utf-8")
-    return set(re.findall(r"^[a-z][^#\n]*  # import (\w+)$", text, re.MULTILINE))
+    """Return the top-level module of each package in the extra `hub` -> its Requirement. Comments name the modules."""
+    lines = re.findall(r'^ +"([^"\n]+)",  # import (\w+)$', PYPROJECT, re.MULTILINE)
+    assert [line for line, _ in lines] == PROJECT["project"]["optional-dependencies"]["hub"]
+    return {module: Requirement(line) for line, module in lines}
 
 
 def test_every_import_belongs_to_a_declared_requirement():
@@ -143,19 +145,18 @@ def test_every_import_belongs_to_a_declared_requirement():
     assert {name: file for name, file in undeclared.items() if name.split(".")[0] not in only_with_a_hub()} == {}
 
 
-def test_what_a_hub_alone_needs_is_imported_where_it_may_be_missing():
-    """`make` and `make test` work without it."""
+def test_only_the_room_of_the_hub_imports_what_only_a_hub_needs():
+    """The core works without them; `make` installs only those that nbgrader and JupyterLab need too."""
     importers = {
-        str(path)
+        (name.split(".")[0], str(path))
         for path, statements in imports()
         for node in statements
         for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""])
         if name.split(".")[0] in only_with_a_hub()
     }
-    assert importers == {
-        *("autograder/passback/service.py", "deploy/lti_sign_in.py", "deploy/machine_groups.py"),
-        "tests/learning_platform.py",
-    }
+    assert {module for module, _ in importers} == set(only_with_a_hub())
+    elsewhere = [path for _, path in importers if not path.startswith(("autograder/hub/", "tests/autograder/hub/"))]
+    assert elsewhere == []
 
 
 def test_imports_of_the_installed_code_are_dependencies_and_not_only_in_a_group():
@@ -163,7 +164,8 @@ def test_imports_of_the_installed_code_are_dependencies_and_not_only_in_a_group(
     installed = ["autograder", "solutions", *(f"chapters/{module}.py" for module in shared)]
     required = {canonicalize_name(Requirement(line).name) for line in PROJECT["project"]["dependencies"]}
     modules = {name for path in installed for name in third_party(path)}
-    assert {name for name in modules if not distributions()[name] & required} - only_with_a_hub() == set()
+    others = {name.split(".")[0] for name in modules if not distributions()[name] & required}
+    assert others - set(only_with_a_hub()) == set()
 
 
 def test_every_declared_requirement_is_imported_or_marked_as_a_tool():
@@ -176,6 +178,9 @@ def test_every_declared_requirement_is_pinned_within_its_bounds():
     versions = {name: pins().get(name, "") for name in declared()}
     assert {name: version for name, version in versions.items() if version not in declared()[name].specifier} == {}
     assert str(declared()["torch"].specifier) == f"=={pins()['torch']}"
+    assert {entry["name"]: entry["version"] for entry in PROJECT["tool"]["uv"]["dependency-metadata"]} == {
+        "torch": pins()["torch"]
+    }
 
 
 def test_the_pins_are_exactly_the_requirements_of_requirements():
@@ -183,9 +188,20 @@ def test_the_pins_are_exactly_the_requirements_of_requirements():
 
 
 def test_the_hub_and_the_grader_pin_the_same_versions():
-    hub = pins((ROOT / "deploy" / "requirements.txt").read_text(encoding="utf-8"))
+    hub = pins((ROOT / HUB / "requirements.txt").read_text(encoding="utf-8"))
     assert {"jupyterhub", "nbgrader", "numpy"} <= set(hub) and "jupyterhub" not in pins()
     assert {name: hub[name] for name in hub.keys() & pins().keys() if hub[name] != pins()[name]} == {}
+
+
+def test_a_hub_gets_exactly_the_packages_of_the_extra_and_what_students_work_with():
+    wanted = re.findall(r"^[a-z].*", (ROOT / HUB / "requirements.in").read_text(encoding="utf-8"), re.MULTILINE)
+    extra = {
+        requirement.name + "[crypto]" * bool(requirement.extras): requirement.specifier
+        for requirement in only_with_a_hub().values()
+    }
+    assert set(wanted) == {*extra, "jupyterlab", "matplotlib", "nbgrader", "numpy"}
+    hub = pins((ROOT / HUB / "requirements.txt").read_text(encoding="utf-8"))
+    assert [name for name, bounds in extra.items() if hub[name.split("[")[0]] not in bounds] == []
 
 
 def test_the_installed_versions_are_the_pinned_ones():

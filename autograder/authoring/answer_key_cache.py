@@ -25,10 +25,10 @@ from check.key import Key
 # Everything that decides a key: these files, and the packages that they import. Processors round differently, too, but
 # so do students' processors, and the judge tolerates it.
 SOURCES = (
-    *("autograder/[!_]*.py", "autograder/authoring/*.py", "autograder/exercises/**/*.py", "check/*.py"),
+    *("autograder/[!_]*.py", "autograder/authoring/*.py", "autograder/exercises/**/*.py", "check/**/*.py"),
     "solutions/*.py",
 )
-DATA = ("autograder/exercises/**/*.npz",)  # that exercises draw cases from
+DATA = ("autograder/exercises/**/*.npz",)  # data from which exercises draw cases
 PACKAGES = ("numpy", "torch")
 # If a file changed later than this, Python may have imported an older version of it, so no key is cached.
 _LATEST_CHANGE = time.time() - 10
@@ -53,7 +53,7 @@ def cached_key(name: str, make: Callable[[], Key], repo: Path = REPO) -> Key:
 
 
 def _read(path: Path) -> Key | None:
-    """Return the key in a file; None if the file is missing or damaged."""
+    """The key in a file; None if the file is missing or damaged."""
     with suppress(OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile):
         stored_key = key.load(path)
         os.utime(path.parent)  # `grading.bundles` removes the folders in this cache that were not used for a month
@@ -76,12 +76,12 @@ def _locked(folder: Path) -> Iterator[None]:
 
 @cache
 def _version_digest(repo: Path) -> str | None:
-    """Return a digest of everything that decides a key; None if a file may have changed since Python imported it."""
+    """A digest of everything that decides a key; None if a file may have changed since Python imported it."""
     files = sorted(file for pattern in (*SOURCES, *DATA) for file in repo.glob(pattern))
     if max(file.stat().st_mtime for file in files) > _LATEST_CHANGE:
         return None
     digest = hashlib.sha256()
-    parts = [platform.python_version(), *map(_version, PACKAGES), os.environ.get("OMP_NUM_THREADS", "")]
+    parts = [platform.python_version(), *map(installed_version, PACKAGES), os.environ.get("OMP_NUM_THREADS", "")]
     for file in files:
         parts += [file.relative_to(repo).as_posix(), hashlib.sha256(file.read_bytes()).hexdigest()]
     for part in parts:
@@ -89,8 +89,8 @@ def _version_digest(repo: Path) -> str | None:
     return digest.hexdigest()[:16]
 
 
-def _version(package: str) -> str:
-    """Return the installed version of a package, or "none"."""
+def installed_version(package: str) -> str:
+    """The version of a package, or "none". This does not import the package: importing PyTorch takes a second."""
     try:
         return version(package)
     except PackageNotFoundError:

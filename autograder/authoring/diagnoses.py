@@ -1,6 +1,6 @@
 """What exercises that ask for a diagnosis share: cases in an unknown order, and wrong diagnoses made from right ones.
 
-A diagnosis is a pair: the name of a bug, and what shows it first. Where there is no bug it is HEALTHY.
+A diagnosis is a pair: the name of a bug, and what shows it first. Without a bug, the diagnosis is HEALTHY.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ def one_of_each(
         draw: the aspect's.
         noun: what a case is called: "run" for "run 1", "run 2", and so on.
         bugs: names of bugs.
-        inputs_with: takes a list of bugs, and NOTHING among them. It returns the inputs of a case with each.
+        inputs_with: takes a list of bugs that includes NOTHING, and returns the inputs of a case with each.
     """
     shuffled = draw.rng.permutation([NOTHING, *bugs]).tolist()
     for number, inputs in enumerate(inputs_with(shuffled), start=1):
@@ -31,11 +31,11 @@ def one_of_each(
 
 
 def renamed(diagnosis: Diagnosis, bugs: Collection[str], to: str) -> Diagnosis:
-    """Return the diagnosis, with the name `to` where it names one of the bugs."""
+    """Return the diagnosis, but with the name `to` if it names one of the bugs."""
     bug, first = diagnosis
     return to if bug in bugs else bug, first
 
 
 def overlooked(diagnosis: Diagnosis, bugs: Collection[str]) -> Diagnosis:
-    """Return the diagnosis, or HEALTHY where it names one of the bugs."""
+    """Return the diagnosis, or HEALTHY if it names one of the bugs."""
     return HEALTHY if diagnosis[0] in bugs else diagnosis

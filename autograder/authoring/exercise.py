@@ -30,7 +30,8 @@ import numpy as np
 from autograder.errors import UserError
 from autograder.layout import REPO, chapter_names, exercise_names, number_and_word
 from check.calling import Outcome, run
-from check.harms import bound
+from check.comparing import TOLERANCE
+from check.harms.harmed import bound
 from check.key import UNJUDGED, Mistake
 
 __all__ = ["UNJUDGED", "Draw", "Exercise", "exercises_of"]
@@ -80,9 +81,8 @@ class Exercise:
         section: title of the chapter's section that a student with a wrong answer should read again.
         order: the output names in the order in which to report errors, usually that of the derivation; by default the
             order of `outputs`.
-        uses: names of the exercises of the same chapter that the reference calls.
-        solved_by: names of earlier exercises that solve this one if they are called with its inputs. Grading does not
-            put right ones in the place of wrong ones here. The exercise that a test tests is always one of them.
+        solved_by: names of earlier exercises that solve this one if they are called with its inputs. Here grading does
+            not replace a wrong one of them by a right one. For a test, the tested exercise is always one of them.
         tolerance: the largest allowed error in float64, as a share of the largest expected entry.
         measure: name of a measure of `check.measures`, for an exercise that asks for matrices: the judge compares what
             the matrices do. For an exercise that asks to predict runs, `check.predictions.ORDER`.
@@ -104,9 +104,8 @@ class Exercise:
         outputs: Mapping[str, str],
         section: str,
         order: Iterable[str] | None = None,
-        uses: Iterable[str] = (),
         solved_by: Iterable[str] = (),
-        tolerance: float = 1e-9,
+        tolerance: float = TOLERANCE,
         measure: str = "",
         unseen: Iterable[str] = (),
         tests: "Exercise | None" = None,
@@ -117,7 +116,6 @@ class Exercise:
         self.outputs = dict(outputs)
         self.section = section
         self.order = tuple(order or outputs)
-        self.uses = tuple(uses)
         self.solved_by = {*solved_by, *([tests.name] if tests else [])}
         self.tolerance = tolerance
         self.measure = measure
@@ -139,14 +137,15 @@ class Exercise:
         return {self.tests.name: self.tests.reference} if self.tests else {}
 
     def outcome(self, function: Callable, inputs: dict[str, Any]) -> Outcome:
-        """Return the outcome of a function of ours on a case. Harm is done to the reference of the tested exercise."""
+        """Run one of our functions on a case. Harms are done to the reference of the tested exercise."""
         return run(function, bound(inputs, self.tested_functions))
 
     def cases(self, aspect: str, *, points: float) -> Decorator:
         """Return a decorator for the function that generates the cases of an aspect.
 
         The function takes a Draw and yields (name of the case, dict of argument name -> value). A student gets the
-        aspect's points only if all of its cases pass. Raises ValueError if the aspect already has a function.
+        aspect's points only if all of its cases pass; for a prediction, see `check.scoring.points_for_share`. Raises
+        ValueError if the aspect already has a function.
         """
 
         def register(generate: Callable) -> Callable:
@@ -208,7 +207,7 @@ def exercises_of(chapter: str, repo: Path = REPO) -> list[Exercise]:
 def find_exercise(name: str) -> Exercise:
     """Return the exercise with this name. Raises UserError, with the names of all exercises, if there is none."""
     others = []
-    for chapter in chapter_names():  # one after another, to import no more chapters than necessary
+    for chapter in chapter_names():  # import one chapter after another, and no more than necessary
         for exercise in exercises_of(chapter):
             if exercise.name == name:
                 return exercise
@@ -232,7 +231,7 @@ def short_number(number: float) -> str:
 
 
 def _with_default(function: Callable, parameter: str, value: float) -> FunctionType:
-    """Return a copy of a function with a default value for a keyword-only parameter."""
+    """A copy of a function with a default value for a keyword-only parameter."""
     assert isinstance(function, FunctionType)
     copied = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__

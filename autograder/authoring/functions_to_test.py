@@ -5,12 +5,13 @@ names harms instead, which `check` does to the student's own function.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from autograder.authoring.exercise import Draw, Exercise
-from check import harms
+from check.harms.harmed import UNHARMED, Harmed, harmless_words, words
 from check.tested import FunctionUnderTest
 
 REFERENCE = "reference"
@@ -30,9 +31,9 @@ def functions_to_test(
 ) -> Iterator[NamedCase]:
     """Yield the cases of one aspect. The test gets each function as the argument `function`.
 
-    In a secret key the order is drawn, so that no counter knows which function comes next. The first function is right
-    no more often than it is any one of the wrong ones, although there are several right ones: a test that accepts it,
-    and all that have its values, is seldom right.
+    In a secret key the order is drawn, so that a test cannot count which function comes next. Although several
+    functions are right, a right one comes first no more often than each wrong one does. So a test that accepts the
+    first function, and all functions with its values, seldom passes.
 
     Args:
         draw: the aspect's.
@@ -48,17 +49,18 @@ def functions_to_test(
         KeyError: there is no such rewrite, mistake, harm or harmless change.
     """
     if draw.at_home:
-        yield f"your own `{exercise.name}`", {"function": harms.Harmed(exercise.name, harms.UNHARMED)}
+        yield f"your own `{exercise.name}`", {"function": Harmed(exercise.name, UNHARMED)}
         for change in right_at_home:
-            name = f"your own `{exercise.name}`, {harms.harmless_words(change)}"
-            yield name, {"function": harms.Harmed(exercise.name, change)}
+            name = f"your own `{exercise.name}`, {harmless_words(change)}"
+            yield name, {"function": Harmed(exercise.name, change)}
+        parameters = list(signature(exercise.reference).parameters)
         for harm in at_home:
-            yield f"a function that {harms.words(harm)}", {"function": harms.Harmed(exercise.name, harm)}
+            yield f"a function that {words(harm, parameters)}", {"function": Harmed(exercise.name, harm)}
         return
     rights, wrongs = list(_right(exercise, right)), list(_wrong(exercise, wrong))
     draw.rng.shuffle(rights)
     first, *others = rights
-    places = draw.rng.random(1 + len(wrongs))  # in the order, between 0 and 1
+    places = draw.rng.random(1 + len(wrongs))  # their places in the order, between 0 and 1
     after_the_first = draw.rng.uniform(places[0], 1, len(others))
     cases = [first, *wrongs, *others]
     yield from (cases[i] for i in np.argsort([*places, *after_the_first]))

@@ -1,4 +1,4 @@
-"""What a chapter says about the weights that students hand in: which model, which points, which words to decode."""
+"""What a chapter says about the weights that students hand in: which model, which points, what to measure it on."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -13,14 +13,11 @@ from check.weights_file import WEIGHTS, Expected
 
 @dataclass(frozen=True)
 class Tier:
-    """Points for an error rate of at most `limit`."""
+    """Points for a figure of at most `limit`. name: what students read of it, such as "at most 25% errors"."""
 
     points: float
     limit: float
-
-    @property
-    def name(self) -> str:
-        return f"at most {self.limit:.0%} errors"
+    name: str
 
 
 @dataclass(frozen=True)
@@ -30,10 +27,12 @@ class HandIn:
     expected: the form of the file.
     section: title of the section to reread.
     tiers: from the easiest to the hardest.
-    decoder: source of a cell for the sandbox. It defines `transcribed(weights, rows)`, which decodes rows of tokens.
-    withheld: seed -> (rows to decode, right tokens) of words that students do not have.
-    error_rate: (what was written, right tokens) -> edits for each right token.
-    examples: words for the feedback. spelled: tokens -> text. encoded: words -> rows to decode.
+    model: source of a cell for the sandbox. It defines two functions of the weights and of rows of tokens, which return
+        an array with two axes and a row for each row: `measured`, of any numbers, and `written`, of tokens.
+    withheld: seed -> (rows for `measured`, right tokens), of words or texts that students do not have.
+    figure: (what `measured` returned, right tokens) -> what the tiers limit, such as the errors for each right token.
+    sentence: a sentence for the feedback about `{figure}` and the number `{n}` of rows, as `str.format` takes it.
+    examples: words for the feedback. spelled: tokens -> text. encoded: words -> rows for `written`.
     book: the vector of the book's own weights, float16.
     start: recipe -> the vector before training. retrained: recipe -> the vector after it, with the book's functions.
     work: recipe -> how many times the work of the book's recipe it takes.
@@ -45,9 +44,10 @@ class HandIn:
     expected: Expected
     section: str
     tiers: tuple[Tier, ...]
-    decoder: str
+    model: str
     withheld: Callable[[int], tuple[np.ndarray, np.ndarray]]
-    error_rate: Callable[[np.ndarray, np.ndarray], float]
+    figure: Callable[[np.ndarray, np.ndarray], float]
+    sentence: str
     examples: tuple[str, ...]
     encoded: Callable[[tuple[str, ...]], np.ndarray]
     spelled: Callable[[np.ndarray], str]

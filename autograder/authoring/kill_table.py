@@ -1,6 +1,5 @@
 """Build kill tables: which case of an exercise catches which mistake, and which cases distinguish two mistakes."""
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations, groupby
@@ -8,6 +7,7 @@ from itertools import combinations, groupby
 from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.authoring.make_key import make_key
 from autograder.authoring.problems import catching_cases, distinguishing_cases, grade_function, problems
+from autograder.authoring.short_mistakes import source_of
 from autograder.authoring.slip_table import SlipTable, slip_table
 from check.key import Key
 from check.scoring import grade
@@ -115,7 +115,7 @@ def _line(exercise: Exercise, slug: str, keys: Mapping[str, Key]) -> Line:
             case_id = case.aspect, case.name
             caught[case_id] = (*caught.get(case_id, ()), name)
     earned = {name: grade(key, [case.mistakes[slug] for case in key.cases]).earned for name, key in keys.items()}
-    return Line(slug, mistake.name, inspect.getsource(wrong), caught, earned)
+    return Line(slug, mistake.name, source_of(wrong), caught, earned)
 
 
 def _pair(one: str, other: str, keys: Mapping[str, Key], with_both: bool) -> Pair:
@@ -124,10 +124,11 @@ def _pair(one: str, other: str, keys: Mapping[str, Key], with_both: bool) -> Pai
 
 
 def both_named(key: Key, one: str, other: str) -> bool | None:
-    """Return whether the judge names both mistakes if an answer makes both.
+    """Whether the judge names both mistakes if an answer makes both.
 
-    The answer makes the first mistake on the cases that catch it, and the second one everywhere else: two functions do
-    not show what both mistakes do to the same case. Return None if such an answer shows only one of the mistakes.
+    The answer makes the first mistake on the cases that catch it, and the second one everywhere else, because the two
+    functions do not show what both mistakes would do to the same case. Return None if such an answer shows only one of
+    the mistakes.
     """
     first, second = ({(case.aspect, case.name) for case in catching_cases(key, slug)} for slug in (one, other))
     if not first or not second - first:

@@ -57,7 +57,7 @@ class LazyMistakes(Mapping[str, Outcome]):
 
 
 def stored_outcome(exercise: Exercise, function: Callable, case: Case) -> Outcome:
-    """Return the outcome of a function of ours on a case, as a key stores it."""
+    """Return the outcome of one of our functions on a case, as a key stores it."""
     if exercise.tests:
         return _outcome_of_test(exercise, function, tuple(case.inputs.items()))
     return _judged_part(exercise, measured(exercise.measure, case, exercise.outcome(function, case.inputs)))
@@ -65,7 +65,7 @@ def stored_outcome(exercise: Exercise, function: Callable, case: Case) -> Outcom
 
 @cache
 def _outcome_of_test(exercise: Exercise, test: Callable, inputs: tuple[tuple[str, Any], ...]) -> Outcome:
-    """Return the outcome of a test of ours. All submissions' tests are tried on the same functions, in another order.
+    """Run one of our tests. The tests of all submissions are tried on the same functions, only in different orders.
 
     inputs: (name, function under test) of each input.
     """
@@ -73,13 +73,13 @@ def _outcome_of_test(exercise: Exercise, test: Callable, inputs: tuple[tuple[str
 
 
 def with_mark_only(outcome: Outcome) -> Outcome:
-    """Return the outcome with the mark of an exception in place of its message and line, which a key must not show."""
+    """Return the outcome with the mark of an exception instead of its message and line, which a key must not show."""
     raised = outcome.raised
     return replace(outcome, raised=Raised(raised.type, raised.mark)) if raised else outcome
 
 
 def _judged_part(exercise: Exercise, outcome: Outcome) -> Outcome:
-    """Return the outcome with None for every output that is not judged. Caches are large, and keys do not need them."""
+    """The outcome with None for every output that is not judged. Caches are large, and keys do not need them."""
     axes, value = exercise.outputs.values(), outcome.value
     if UNJUDGED not in axes or not isinstance(value, tuple | list) or len(value) != len(axes):
         return outcome

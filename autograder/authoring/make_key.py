@@ -12,9 +12,10 @@ from typing import Any
 
 from autograder.authoring.answer_key_cache import cached_key
 from autograder.authoring.exercise import Draw, Exercise, exercises_of
+from autograder.authoring.fingerprinting import fingerprints_of_inherited
 from autograder.authoring.hand_in import hand_in_of
 from autograder.authoring.known_mistakes import LazyMistakes, stored_outcome, with_mark_only
-from autograder.authoring.sketching import LazySketches, sketches_of_slips
+from autograder.authoring.sketching import Lazy, sketches_of_slips
 from check.caches import place_of_cache
 from check.calling import Outcome
 from check.key import Case, Key, save
@@ -50,7 +51,6 @@ def make_questions(exercise: Exercise, seed: int, at_home: bool = False) -> Key:
         outputs=exercise.outputs,
         order=exercise.order,
         aspects={aspect: points for aspect, (points, _) in exercise.aspects.items()},
-        uses=exercise.uses,
         tolerance=exercise.tolerance,
         mistakes={},
         cases=tuple(replace(case, expected=with_mark_only(_expected(exercise, case))) for case in cases),
@@ -69,15 +69,24 @@ def make_key(exercise: Exercise, seed: int, at_home: bool = False) -> Key:
 def make_lazy_key(exercise: Exercise, seed: int) -> Key:
     """Return a key that also explains: it runs known mistakes and makes slips only when they are needed.
 
-    Do not save this key: saving makes all slips.
+    Do not save this key: saving makes all slips and inherited mistakes.
     """
     key = _with_lazy_mistakes(exercise, make_questions(exercise, seed))
-    return replace(key, slips=LazySketches(exercise, key))
+    return replace(
+        key, inherited=Lazy(fingerprints_of_inherited, exercise, key), slips=Lazy(sketches_of_slips, exercise, key)
+    )
 
 
-def with_slips_like(key: Key, answer: Sequence[Outcome]) -> Key:
-    """Return a lazy key that makes only the slips that an answer may have. answer: its outcomes, one for each case."""
-    return replace(key, slips=key.slips.like(answer)) if isinstance(key.slips, LazySketches) else key
+def narrowed_to(key: Key, answer: Sequence[Outcome]) -> Key:
+    """Return a lazy key that makes only the inherited mistakes and slips that an answer may have.
+
+    answer: its outcomes, one for each case.
+    """
+    return replace(
+        key,
+        inherited=key.inherited.like(answer) if isinstance(key.inherited, Lazy) else key.inherited,
+        slips=key.slips.like(answer) if isinstance(key.slips, Lazy) else key.slips,
+    )
 
 
 @cache
@@ -87,7 +96,7 @@ def full_key(exercise: Exercise, seed: int) -> Key:
     The exercise must not change afterwards, because each process makes this key only once.
     """
     key = make_key(exercise, seed, at_home=True)
-    return replace(key, slips=sketches_of_slips(exercise, key))
+    return replace(key, inherited=fingerprints_of_inherited(exercise, key), slips=sketches_of_slips(exercise, key))
 
 
 @cache
@@ -97,7 +106,7 @@ def public_key(exercise: Exercise) -> Key:
 
 
 def _inputs(exercise: Exercise, aspect: str, seed: int, at_home: bool) -> list[tuple[str, dict[str, Any]]]:
-    """Return (name, inputs) of each case of an aspect.
+    """(name, inputs) of each case of an aspect.
 
     Each aspect has its own random numbers, so a new case in one aspect does not change the other aspects.
     """
@@ -109,7 +118,7 @@ def _inputs(exercise: Exercise, aspect: str, seed: int, at_home: bool) -> list[t
 
 
 def _case(exercise: Exercise, aspect: str, name: str, inputs: dict[str, Any]) -> Case:
-    """Return a case without outcomes. inputs: the function's inputs, and those that only the measure gets."""
+    """A case without outcomes. inputs: the function's inputs, and those that only the measure gets."""
     seen = {argument: value for argument, value in inputs.items() if argument not in exercise.unseen}
     unseen = {argument: inputs[argument] for argument in exercise.unseen}
     return Case(name, aspect, seen, Outcome(), {}, unseen)
@@ -122,7 +131,7 @@ def _with_lazy_mistakes(exercise: Exercise, questions: Key) -> Key:
 
 
 def _with_one_cache(exercise: Exercise, key: Key) -> Key:
-    """Return the key with the cache of one case. `check` compares the student's cache with it."""
+    """The key with the cache of one case. `check` compares the student's cache with it."""
     place, cases = place_of_cache(key), list(key.cases)
     if place is not None:
         whole = exercise.outcome(exercise.reference, cases[place].inputs)
@@ -131,7 +140,7 @@ def _with_one_cache(exercise: Exercise, key: Key) -> Key:
 
 
 def _expected(exercise: Exercise, case: Case) -> Outcome:
-    """Return the reference's outcome, or what the runs show if the exercise asks to predict them.
+    """The reference's outcome, or what the runs show if the exercise asks to predict them.
 
     A model test rejects a function that makes it raise an exception.
     """

@@ -7,13 +7,15 @@ reference and to each equivalent.
 from collections.abc import Callable, Iterator
 from itertools import combinations
 
+from autograder.authoring.blind_tests import blind_tests
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.known_mistakes import stored_outcome
 from check import scoring
 from check.key import Case, Key
 from check.matching import same
 from check.measuring import outcomes_of
 from check.scoring import Result
-from check.verdicts_of_test import bound_key
+from check.verdicts_of_test import bound_key, rejection
 
 
 def catching_cases(key: Key, slug: str) -> Iterator[Case]:
@@ -38,6 +40,7 @@ def problems(exercise: Exercise, key: Key) -> list[str]:
         *_indistinguishable_mistakes(key),
         *_rejected_equivalents(exercise, key),
         *_failed_cases_of_reference(key),
+        *_passing_blind_tests(exercise, key),
     ]
 
 
@@ -64,3 +67,11 @@ def _failed_cases_of_reference(key: Key) -> Iterator[str]:
         if not verdict.passed or case.expected.modified:
             reason = verdict.message or "it changes its input"
             yield f"{key.function}: the reference fails the case {case.name!r}: {reason}"
+
+
+def _passing_blind_tests(exercise: Exercise, key: Key) -> Iterator[str]:
+    if exercise.tests:
+        for words, blind in blind_tests(exercise):
+            outcomes = ((case, stored_outcome(exercise, blind, case)) for case in key.cases)
+            if all(scoring.judge(key, case, rejection(case.expected, outcome)).passed for case, outcome in outcomes):
+                yield f"{key.function}: the blind test {words} passes"

@@ -1,15 +1,15 @@
-"""Make arrays equal that differ only by rounding, as results of the same sum in another order do."""
+"""Make arrays equal if they differ only by rounding, as the same sum in two different orders does."""
 
 from typing import Any
 
 import numpy as np
 
-# As shares of the largest entry: much less than the judge tolerates, but more than sums in another order differ by.
+# As shares of the largest entry: much less than the judge tolerates, but more than the order of a sum changes.
 ROUNDING = {np.dtype("float16"): 1e-4, np.dtype("float32"): 1e-7, np.dtype("float64"): 1e-13}
 
 
 class DistinctArrays:
-    """The arrays so far, without those that differ from an earlier one only by rounding."""
+    """The arrays so far, except for those that differ from an earlier one only by rounding."""
 
     def __init__(self) -> None:
         self._exact: dict[tuple, np.ndarray] = {}

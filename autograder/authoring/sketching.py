@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
@@ -15,31 +16,40 @@ from check.sketches import CaseSketches, sketch_row, sketched_cases
 
 MOST_SLIPS = 2  # with more of them, a sentence would name almost any slip
 LARGE_CASE = 1000  # entries in all input arrays; for larger cases, making all sketches takes too long
-_warnings_lock = Lock()  # because a change of the warning filters affects all threads
+warnings_lock = Lock()  # because a change of the warning filters affects all threads
 
 
-class LazySketches(Mapping[str, np.ndarray]):
-    """The result of `sketches_of_slips`, computed at the first access, because few answers need it."""
+class Lazy(Mapping[str, Any]):
+    """What a function returns for an exercise, a key and an answer, computed at the first access.
 
-    def __init__(self, exercise: Exercise, key: Key, answer: Sequence[Outcome] | None = None) -> None:
-        self._exercise, self._key, self._answer = exercise, key, answer
+    Few answers need it. like: returns at least the part that an answer may match.
+    """
 
-    def like(self, answer: Sequence[Outcome]) -> "LazySketches":
-        """Return at least those sketches that an answer may have. answer: its outcomes, one for each case."""
-        return LazySketches(self._exercise, self._key, answer)
+    def __init__(
+        self,
+        make: Callable[[Exercise, Key, Sequence[Outcome] | None], Mapping[str, Any]],
+        exercise: Exercise,
+        key: Key,
+        answer: Sequence[Outcome] | None = None,
+    ) -> None:
+        self._make, self._exercise, self._key, self._answer = make, exercise, key, answer
+
+    def like(self, answer: Sequence[Outcome]) -> "Lazy":
+        """Return at least the part that an answer may match. answer: its outcomes, one for each case."""
+        return Lazy(self._make, self._exercise, self._key, answer)
 
     @cached_property
-    def _sketches(self) -> dict[str, np.ndarray]:
-        return sketches_of_slips(self._exercise, self._key, self._answer)
+    def _made(self) -> Mapping[str, Any]:
+        return self._make(self._exercise, self._key, self._answer)
 
-    def __getitem__(self, description: str) -> np.ndarray:
-        return self._sketches[description]
+    def __getitem__(self, description: str) -> Any:
+        return self._made[description]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._sketches)
+        return iter(self._made)
 
     def __len__(self) -> int:
-        return len(self._sketches)
+        return len(self._made)
 
 
 def sketches_of_slips(exercise: Exercise, key: Key, answer: Sequence[Outcome] | None = None) -> dict[str, np.ndarray]:
@@ -58,13 +68,13 @@ def sketches_of_slips(exercise: Exercise, key: Key, answer: Sequence[Outcome] | 
     cases = [key.cases[i] for i in sketched]
     rows_of = _Rows(key, cases, [answer[i] for i in sketched] if answer else ())
     rows = rows_of.right[None]
-    names: list[list[str]] = [[]]  # of each row: the slips in words
+    names: list[list[str]] = [[]]  # the slips of each row, in words
     for slug in key.mistakes:
         if (row := rows_of.mistake(slug)) is not None:
             rows = np.vstack([rows, row])
             names.append([])
     functions = (exercise.reference, *(exercise.equivalents.values() if cases[0].size <= LARGE_CASE else ()))
-    with _warnings_lock, warnings.catch_warnings(action="ignore"):
+    with warnings_lock, warnings.catch_warnings(action="ignore"):
         for slip in (slip for function in functions for slip in slips(function, cases[0].inputs)):
             row = rows_of.function(slip.function)
             if row is None or not _differ(row, rows_of.right):
@@ -83,7 +93,7 @@ def sketches_of_slips(exercise: Exercise, key: Key, answer: Sequence[Outcome] | 
 
 
 class _Rows:
-    """Makes rows of sketches, one for each function. One case shows of most functions that they are not the answer.
+    """Makes a row of sketches for each function. One case is enough to rule out most functions.
 
     right: the row of the reference.
     """
@@ -111,16 +121,16 @@ class _Rows:
         return sketch_row(self._cases, (outcome(sketches.case) for sketches in self._cases))
 
     def _has(self, i: int, number: float | None) -> bool:
-        """Return whether a sketch may be the answer's on a case. It tolerates more than `_differ`."""
+        """Whether a sketch may be the answer's on a case. It tolerates more than `_differ`."""
         return number is not None and bool(abs(number - self._wanted[i]) <= 1e-6 + 1e-6 * abs(self._wanted[i]))
 
 
 def _differ(row: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether two rows differ in a case that has a sketch in both."""
+    """Whether two rows differ in a case that has a sketch in both."""
     both = np.isfinite(row) & np.isfinite(other)
     return not _equal_rows(row[both], other[both])
 
 
 def _equal_rows(rows: np.ndarray, row: np.ndarray) -> np.ndarray:
-    """Return whether each of the rows is equal to another one, up to rounding."""
+    """Whether each of the rows is equal to another one, up to rounding."""
     return np.isclose(rows, row, 1e-7, 1e-7, equal_nan=True).all(axis=-1)

@@ -8,14 +8,13 @@ from autograder.authoring.exercise import Exercise
 from autograder.authoring.make_key import full_key
 from autograder.authoring.slips import slips
 from check.causes import explain
-from check.faults import of_cases
 from check.key import Key
 from check.measuring import outcomes_of
-from check.scoring import grade
+from check.scoring import faults_of_cases, grade
 from check.verdicts_of_test import bound_key
 
-# How the judge explains a slip: with a known mistake, a relation to the right values, one slip, a fault of another kind
-# (a shape, a dtype, an exception), or only as wrong values. It accepts a slip that changes nothing visible.
+# How the judge explains a slip: with a known mistake, a relation to the right values, one slip, a fault of a different
+# kind (a shape, a dtype, an exception), or only as wrong values. It accepts a slip that changes nothing visible.
 KINDS = ("named", "related", "one slip", "other fault", "wrong values", "accepted")
 UNNAMED_KINDS = ("one slip", "wrong values")
 
@@ -50,6 +49,6 @@ def kind_of_slip(key: Key, function: Callable) -> str:
         return "named"
     if result.verdict.kind not in ("value", "nan"):
         return "other fault"
-    explanation = explain(key, outcomes, of_cases(key, outcomes))
+    explanation = explain(key, outcomes, faults_of_cases(key, outcomes))
     relation = explanation.relation if explanation else ""
     return "one slip" if "one slip" in relation else "related" if relation else "wrong values"

@@ -42,7 +42,7 @@ DIVISION, POWER = "a division left out", "a power left out"
 VALUES = "__values__"  # name of the dict in which an instrumented function stores its variables
 
 Replacement = tuple[ast.expr, str]  # (new expression, the slip in words)
-Kind = str | None  # of a variable's value: slips exchange variables of one kind
+Kind = str | None  # the kind of a variable's value: slips exchange variables of one kind
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def slips(function: Callable, inputs: dict[str, Any]) -> Iterator[Slip]:
 
 @lru_cache(maxsize=64)
 def _instrumented(function: Callable) -> CodeType | None:
-    """Return the compiled definition of a function that stores its variables; None if it can have no slips."""
+    """The compiled definition of a function that stores its variables; None if it can have no slips."""
     tree = _without_decorators(textwrap.dedent(inspect.getsource(function)))
     definition = tree.body[0]
     if not isinstance(definition, ast.FunctionDef) or any(isinstance(node, ast.While) for node in ast.walk(tree)):
@@ -92,7 +92,7 @@ def _instrumented(function: Callable) -> CodeType | None:
 
 @lru_cache(maxsize=64)  # grading needs the slips of a function again for other cases
 def _changed_codes(function: Callable, kinds: tuple[tuple[str, Kind], ...]) -> list[tuple[str, str, CodeType]]:
-    """Return the change, the words and the compiled definition of each slip. kinds: of the function's variables."""
+    """The change, the words and the compiled definition of each slip. kinds: of the function's variables."""
     source = textwrap.dedent(inspect.getsource(function))
     tree = _without_decorators(source)
     parameters = set(inspect.signature(function).parameters)
@@ -107,7 +107,7 @@ def _changed_codes(function: Callable, kinds: tuple[tuple[str, Kind], ...]) -> l
 
 
 def _replacements(node: ast.expr, kinds: dict[str, Kind], parameters: set[str]) -> Iterator[Replacement]:
-    """Yield each expression that a slip could put in place of a node, and the slip in words.
+    """Yield each expression with which a slip could replace a node, and the slip in words.
 
     kinds: those of the function's variables. parameters: names of its parameters.
     """
@@ -149,33 +149,33 @@ def _replacements(node: ast.expr, kinds: dict[str, Kind], parameters: set[str]) 
 
 
 def _exchanged(sign: str, other: str) -> str:
-    """Return in words that one sign stands for the other. Right functions differ in which of them they need."""
+    """Describe exchanged signs, without saying which one is right, because right functions need different ones."""
     first, second = sorted([sign, other])
     return f"`{first}` and `{second}` exchanged"
 
 
 def _left_out(what: str, node: ast.expr, parameters: set[str]) -> str:
-    """Return in words that a term or factor is left out. what: "term" or "factor"."""
+    """Describe a missing term or factor. what: "term" or "factor"."""
     known = _known(node, parameters)
     return f"the {what} `{known}` left out" if known else f"a {what} left out"
 
 
 def _known(node: ast.expr, parameters: set[str]) -> str:
-    """Return the source of a short expression that has no names but the function's parameters; otherwise ""."""
+    """The source of a short expression that has no names but the function's parameters; otherwise ""."""
     names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
     source = ast.unparse(node)
     return source if names & parameters and names <= parameters | MODULES and len(source) <= LONGEST else ""
 
 
 def _used_instead(other: str, name: str, parameters: set[str]) -> str:
-    """Return in words that one variable is used in place of another, without the names of local variables."""
+    """Describe one variable used instead of another, without the names of local variables."""
     wrong = f"`{other}`" if other in parameters else "something else"
     right = f"`{name}`" if name in parameters else "something else"
     return "one array in the place of another" if wrong == right else f"{wrong} in a place where {right} belongs"
 
 
 def _kind(value: Any) -> Kind:
-    """Return what two values must have in common to be interchangeable; None if a value is like no other.
+    """What two values must have in common to be interchangeable; None if a value is like no other.
 
     Two numbers are interchangeable, and so are two arrays with the same number of axes and the same kind of dtype.
     """
@@ -185,7 +185,7 @@ def _kind(value: Any) -> Kind:
 
 
 def _without_decorators(source: str) -> ast.Module:
-    """Return the tree of a function without its decorators, which could register the copy as another mistake."""
+    """The tree of a function without its decorators, which could register the copy as another mistake."""
     tree = parsed(source)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
@@ -220,7 +220,7 @@ def _expressions(tree: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.
         for field, child in ast.iter_fields(parent):
             for i, node in enumerate(child) if isinstance(child, list) else [(None, child)]:
                 if isinstance(parent, ast.UnaryOp) and isinstance(node, ast.Constant):
-                    continue  # -1 is one number
+                    continue  # -1 is a single number
                 if isinstance(node, ast.expr) and field not in ("annotation", "returns", "decorator_list"):
                     yield parent, field, i, node
 
@@ -238,10 +238,11 @@ def _compiled(tree: ast.Module) -> CodeType:
 
 
 def _defined(code: CodeType, function: Callable, variables: dict[str, Any] | None = None) -> Callable:
-    """Return the function that some code defines. It sees the variables of the original's module, and `variables`."""
+    """The function that some code defines. It sees the variables of the original's module, and `variables`."""
     names = getattr(function, "__globals__", {}) | (variables or {})
     exec(code, names)
     changed = names[function.__code__.co_name]
-    defaults = getattr(function, "__kwdefaults__", None) or {}  # a family's, not in the source
+    # The source lacks the values of a family's parameters.
+    defaults = getattr(function, "__kwdefaults__", None) or {}
     changed.__kwdefaults__ = defaults | (changed.__kwdefaults__ or {})
     return changed

@@ -16,5 +16,5 @@ def parsed(source: str) -> ast.Module:
         while True:
             try:
                 return ast.parse(source)
-            except SystemError:  # a library parsed in another thread at this moment, without this lock
+            except SystemError:  # a library parsed in another thread at the same moment, without this lock
                 continue

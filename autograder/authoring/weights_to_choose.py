@@ -9,7 +9,7 @@ from autograder.authoring.exercise import Draw
 
 
 def sentences(draw: Draw, low: int, high: int, asks: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield sentences of full length, with one word only, and of three words.
+    """Yield sentences of full length, of a single repeated word, and of three words.
 
     Args:
         draw: the aspect's.

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
+from docutils.nodes import make_id
 from jupytext.myst import myst_to_notebook
 from nbformat.notebooknode import NotebookNode
 
@@ -15,8 +17,8 @@ from autograder.authoring.exercise import Exercise, exercises_of
 from autograder.chapter import myst
 from autograder.layout import REPO, known_chapter, number_and_word
 
-PARTS = ("setup", "exercise", "reference", "check", "recipe", "hand-in")
-GIVEN = ("demo", "recipe", "hand-in")  # those that a reader runs as they are, or with other numbers
+PARTS = ("setup", "given-function", "exercise", "reference", "check", "recipe", "hand-in")
+GIVEN = ("demo", "given-function", "recipe", "hand-in")  # cells that a reader runs unchanged, or with other numbers
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Cell:
     """One cell of a chapter.
 
     part: one of PARTS, "by-hand" for a text that an instructor grades, "prose" for other Markdown, "demo" for other
-        code.
+        code. A "given-function" is a function of the chapter's solutions that the chapter prints and exercises call.
     metadata: of a text to grade by hand, "name" and "points" among others.
     line: where it begins in the file, from 1.
     """
@@ -68,6 +70,16 @@ class Chapter:
         return stubs(self.text)
 
     @property
+    def setup(self) -> str:
+        """The source of the setup cell, and below it the given functions."""
+        return "\n\n".join(cell.source for cell in self.cells if cell.part in ("setup", "given-function"))
+
+    @property
+    def given_functions(self) -> dict[str, str]:
+        """Name of each given function -> the source of its cell."""
+        return given_functions(self.text)
+
+    @property
     def pictures(self) -> list[str]:
         """The paths of the pictures in its figures, as the chapter writes them."""
         return [directive.argument for directive in myst.directives(self.text) if directive.name == "figure"]
@@ -103,11 +115,31 @@ def stubs(text: str) -> dict[str, str]:
     return {definition_in(cell.source).name: cell.source for cell in cells(text) if cell.part == "exercise"}
 
 
+@cache
+def given_functions(text: str) -> dict[str, str]:
+    """Return name -> source of the cell, for each given function in a chapter's text."""
+    return {definition_in(cell.source).name: cell.source for cell in cells(text) if cell.part == "given-function"}
+
+
 def _part(cell: NotebookNode) -> str:
     tags = cell.metadata.get("tags", ())
     if cell.cell_type != "code":
         return "by-hand" if "by-hand" in tags else "prose"
     return next((part for part in PARTS if part in tags), "demo")
+
+
+def section_addresses(chapter: Chapter, repo: Path = REPO) -> dict[str, str]:
+    """Return section title -> address; an empty dict if _config.yml gives the book no address (`html: baseurl:`)."""
+    config = yaml.safe_load((repo / "_config.yml").read_text(encoding="utf-8"))
+    book = config["html"].get("baseurl")
+    if not book:
+        return {}
+    return {title: section_address(book, chapter.name, title) for title in myst.section_titles(chapter.text)}
+
+
+def section_address(book: str, chapter: str, title: str) -> str:
+    """Return the address of a section, with the anchor that Sphinx makes. book: the address of the book."""
+    return f"{book.rstrip('/')}/chapters/{chapter}.html#{make_id(title)}"
 
 
 def interface(source: str) -> str:

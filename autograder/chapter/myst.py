@@ -21,7 +21,7 @@ from autograder.errors import UserError
 
 CELLS = ("code-cell", "raw-cell")
 LEAVES = ("code", "code-block", "figure", "list-table", "math", "table")  # directives that contain no other blocks
-NOTES = ("note", "tip", "important", "warning", "seealso")  # text behind such a name is the first line of the body
+NOTES = ("note", "tip", "important", "warning", "seealso")  # text after such a name is the first line of the body
 # A code span, and the role in front of it if there is one. A span may continue on the next line.
 _SPAN = re.compile(
     r"(?:\{(?P<role>[\w:+.-]+)\})? (?<!`)(?P<ticks>`+)(?!`) (?P<content>.+?) (?<!`)(?P=ticks)(?!`)",
@@ -61,7 +61,7 @@ class Directive:
     body_line: int
 
 
-_parse_directive = cache(parse_directive_text)  # as `blocks`, because each release of a chapter reads all pages
+_parse_directive = cache(parse_directive_text)  # like `blocks`, because each release of a chapter reads all pages
 
 
 @cache
@@ -73,12 +73,9 @@ def blocks(text: str) -> tuple[Token, ...]:
 def directive(token: Token, line: int = 0) -> Directive | None:
     """Return the directive of a fence or colon fence; None for any other token.
 
-    Args:
-        token: from `blocks`.
-        line: number of the line on which the parsed text begins.
+    token: from `blocks`. line: number of the line on which the parsed text begins.
 
-    Raises:
-        MystError: the options are malformed; the message gives the line, but not the file.
+    Raises MystError if the options are malformed; the message gives the line, but not the file.
     """
     if token.type not in ("fence", "colon_fence"):
         return None
@@ -119,10 +116,8 @@ def section_titles(text: str) -> list[str]:
 def replace_spans(text: str, replace_role: Callable[[str, str, int], str], replace_text: Callable[[str], str]) -> str:
     """Return inline text with its roles and the text between them replaced. Code spans without a role do not change.
 
-    Args:
-        text: a paragraph, a heading, or a row of a table.
-        replace_role: function of (role, content, offset in text) that returns the replacement of a role.
-        replace_text: function that returns the replacement of the text between two spans.
+    text: a paragraph, a heading, or a row of a table. replace_role: called with role, content and offset in the text.
+    replace_text: called with the text between two spans.
     """
     parts, end = [], 0
     for span in _SPAN.finditer(text):

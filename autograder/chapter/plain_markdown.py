@@ -36,8 +36,7 @@ class Page:
 def convert(text: str, targets: Targets, file: str = "chapter") -> str:
     """Return a page in plain Markdown. Its code cells do not change.
 
-    Raises:
-        MystError: the page has an unknown directive, role, label or citation.
+    Raises MystError if the page has an unknown directive, role, label or citation.
     """
     page = Page(file, text, targets)
     return _convert(page, _OFF_CORE_PATH.sub(r"\n\1 *(off the core path)*", text), line=0)
@@ -61,7 +60,8 @@ def _convert(page: Page, text: str, line: int) -> str:
             edits[start, end] = replacement
     for (start, end), replacement in sorted(edits.items(), reverse=True):
         lines[start:end] = replacement.split("\n")
-    return "\n".join(lines)
+    # JupyterLab's MathJax knows no \\allowbreak. A space of no width is the same, but for the break.
+    return "\n".join(lines).replace(r"\allowbreak", r"\hspace{0pt}")
 
 
 def _replacement(page: Page, token: Token, source: str, line: int) -> str | None:
@@ -259,25 +259,20 @@ def _cite_in_text(targets: Targets, content: str) -> str:
     return ", ".join(f"{authors} ({year})" for authors, year in citations)
 
 
-def _ref(targets: Targets, content: str) -> str:
-    text, target = myst.text_and_target(content)
-    return text or targets.titles[target]
+def _titled(title: Callable[[Targets, str], str]) -> Callable[[Targets, str], str]:
+    """Return the function for a role whose text, if it gives none, is the title of its target."""
+
+    def role(targets: Targets, content: str) -> str:
+        text, target = myst.text_and_target(content)
+        return text or title(targets, target)
+
+    return role
 
 
 def _numref(targets: Targets, content: str) -> str:
     text, target = myst.text_and_target(content)
     number = targets.numbers[target]
     return text.replace("%s", number).replace("{number}", number) or f"Fig. {number}"
-
-
-def _doc(targets: Targets, content: str) -> str:
-    text, target = myst.text_and_target(content)
-    return text or targets.documents[target.rpartition("/")[2].removesuffix(".md")]
-
-
-def _term(targets: Targets, content: str) -> str:
-    text, target = myst.text_and_target(content)
-    return text or target
 
 
 DIRECTIVES: dict[str, Callable[[Page, Directive], str]] = {
@@ -288,7 +283,7 @@ DIRECTIVES: dict[str, Callable[[Page, Directive], str]] = {
     "exercise": _exercise,
     "question": _question,
     "answer": _answer,
-    "explorer": lambda page, directive: "",  # runs a script on the page; in a notebook readers change the cell
+    "explorer": lambda page, directive: "",  # on the page a script runs; in a notebook readers change the cell
     "reading-time": lambda page, directive: str(reading_time.estimate(page.text)),
     "prf:proof": _proof,
     **{f"prf:{kind}": _theorem for kind in ("theorem", "lemma", "corollary", "proposition", "definition", "remark")},
@@ -301,9 +296,9 @@ ROLES: dict[str, Callable[[Targets, str], str]] = {
     "cite": _cite,
     "cite:p": _cite,
     "cite:t": _cite_in_text,
-    "ref": _ref,
+    "ref": _titled(lambda targets, target: targets.titles[target]),
     "numref": _numref,
     "eq": lambda targets, content: f"({targets.numbers[content.strip()]})",
-    "doc": _doc,
-    "term": _term,
+    "doc": _titled(lambda targets, target: targets.documents[target.rpartition("/")[2].removesuffix(".md")]),
+    "term": _titled(lambda targets, target: target),
 }

@@ -1,18 +1,21 @@
-"""Collect the link targets of all pages: sections, exercises, equations, figures, pages, and the bibliography."""
+"""Collect the link targets of all pages: sections, exercises, equations, figures, pages, and the bibliography.
+
+A citation names the authors and the year. If two works would be cited alike, letters behind the year distinguish them.
+"""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import ascii_lowercase
 
 from markdown_it.token import Token
-from pybtex.database import BibliographyData
+from pybtex.database import BibliographyData, Entry, parse_file
 from pybtex.plugin import find_plugin
 
 from autograder.chapter import myst
 from autograder.chapter.myst import MystError
-from autograder.chapter.works import citation, read_works
 
 # Function of a kind ("equation", "figure" or "table") that returns the number of the next one.
 NextNumber = Callable[[str], str]
@@ -51,8 +54,7 @@ class Targets:
 def read_targets(folder: Path) -> Targets:
     """Return the link targets of all pages in a folder, and the works in its references.bib if there is one.
 
-    Raises:
-        MystError: the options of a directive are malformed.
+    Raises MystError if the options of a directive are malformed.
     """
     targets = Targets()
     if (folder / "references.bib").exists():
@@ -125,3 +127,33 @@ def _read_cell(targets: Targets, cell: myst.Directive, next_number: NextNumber) 
     if "caption" in figure:
         targets.captions[figure["caption"]] = count = next_number("figure")
         targets.numbers |= {figure["name"]: count} if "name" in figure else {}
+
+
+def read_works(path: Path) -> BibliographyData:
+    """Return the works of a BibTeX file, with letters behind years where they are needed."""
+    works = parse_file(path, "bibtex")
+    add_year_letters(works)
+    return works
+
+
+def add_year_letters(works: BibliographyData) -> None:
+    """Add letters to the years of works that would be cited alike: 2023a, 2023b, in the order of the file.
+
+    A second call changes nothing.
+    """
+    groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for work in works.entries.values():
+        groups[citation(work)].append(work)
+    for (_, year), group in groups.items():
+        if len(group) > 1:
+            for work, letter in zip(group, ascii_lowercase, strict=False):
+                work.fields["year"] = f"{year}{letter}"
+
+
+def citation(work: Entry) -> tuple[str, str]:
+    """Return a work's shortened authors and its year: ("Vaswani et al.", "2017")."""
+    names = [
+        " ".join(map(str, person.rich_prelast_names + person.rich_last_names)) for person in work.persons["author"]
+    ]
+    authors = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
+    return authors, work.fields.get("year", "n.d.")

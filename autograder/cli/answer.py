@@ -20,11 +20,13 @@ def run(options: Namespace) -> int:
     from autograder.course.handout import load_handout
     from autograder.course.lock import course_lock
     from autograder.course.regrade_requests import save_requests
+    from autograder.course.roster_file import load_roster
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
-    from autograder.gradebook.queries import ids_hint, open_gradebook
+    from autograder.gradebook.queries import known_students
     from autograder.gradebook.regrading import answered, gather, gradable, known_name, set_score
     from autograder.gradebook.score_log import logged_changes
+    from autograder.platforms.known_students import ids_hint
     from check.words import did_you_mean, shown
 
     chapter, student = released_chapter(options.course, options.chapter), options.student
@@ -33,15 +35,15 @@ def run(options: Namespace) -> int:
     if not options.text.strip():
         raise UserError("the answer is empty: write a sentence for the student")
     coursedir = open_coursedir(options.course, chapter)
-    with course_lock(options.course), usable_gradebook():
+    with course_lock(options.course), usable_gradebook(coursedir) as gradebook:
         requests = gather(options.course, chapter, cells)
         if student not in requests:
-            hint = ids_hint(coursedir, student) or did_you_mean(student, requests)
+            known = known_students(gradebook, load_roster(options.course))
+            hint = ids_hint(known, student) or did_you_mean(student, requests)
             raise UserError(f"{student!r} has no request in {chapter}{hint}")
         with_answer = requests | {student: answered(requests[student], exercise, options.text)}
         if options.points is not None:
-            why = f"regrade request about `{exercise}` answered"
-            with logged_changes(coursedir, why), open_gradebook(coursedir) as gradebook:
+            with logged_changes(gradebook, coursedir, f"regrade request about `{exercise}` answered"):
                 set_score(gradebook, coursedir, student, cells[exercise], options.points)
         save_requests(options.course, chapter, with_answer)
     score = "" if options.points is None else f", {options.points:g} points"

@@ -2,11 +2,11 @@
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
-from autograder.cli.common import CHAPTER_HELP, positive, released_chapter
+from autograder.cli.common import CHAPTER_HELP, add_jobs, released_chapter
 from autograder.errors import UserError
 
 HELP = "Compare the weights that a class handed in, and train a random share of the recipes again."
-LONGEST = 4  # times the work of the book's recipe; longer recipes are not run
+LONGEST = 4  # times the work of the book's recipe; we run no longer recipes
 
 
 def share(text: str) -> float:
@@ -32,16 +32,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--student", action="append", default=[], metavar="ID", help="train this recipe instead; may be repeated"
     )
-    parser.add_argument("--jobs", type=positive, metavar="N", help="recipes to train at once (default: as grade)")
+    add_jobs(parser, "recipes to train")
 
 
 def run(options: Namespace) -> int:
-    """Return 0 if honest runs explain all weights, and 1 if not."""
+    """Return 0 if honest runs explain all weights, 1 otherwise."""
     from autograder.authoring.hand_in import hand_in_of
     from autograder.course.handout import load_handout
     from autograder.course.seed import secret_seed
     from autograder.grading import audit
-    from autograder.grading.queue import submissions
+    from autograder.grading.submissions import submissions
     from check.words import count, shown
 
     chapter = released_chapter(options.course, options.chapter)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +14,7 @@ from autograder.cli.common import CHAPTER_HELP, released_chapter
 if TYPE_CHECKING:
     from autograder.collecting.collect import Collected
 
+MAX_NAMES = 10  # of the students whose notebooks were placed as they should be
 HELP = "Copy the submissions of a Canvas or Moodle download, a zip file or a folder, into course/submitted."
 
 
@@ -36,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Return 0 if every notebook was placed or superseded by a later one, 1 if it lists some that need a look."""
+    """Return 0 if every notebook was placed or superseded by a later one, 1 if some need a look, which it lists."""
     from autograder.collecting.collect import collect
     from autograder.course.lock import course_lock
     from autograder.platforms.sheets import read_sheet
@@ -50,16 +53,20 @@ def run(options: Namespace) -> int:
 
 
 def _print(collected: Collected, submitted: Path) -> None:
-    from autograder.gradebook.hand_in_times import TIMESTAMP, UNKNOWN
-    from check.words import count, shown
+    from autograder.scores.hand_in_times import TIMESTAMP, UNKNOWN
+    from check.words import count, listed, shown
+
+    def each_named(students: Iterable[str]) -> list[str]:
+        return [shown(f"{student} {collected.names.get(student, '')}".strip()) for student in students]
 
     def named(students: Iterable[str]) -> str:
-        return ", ".join(shown(f"{student} {collected.names.get(student, '')}".strip()) for student in students)
+        return ", ".join(each_named(students))
 
     print(f"Read as {collected.layout}; {collected.ids}.")
     for what in ("new", "replaced", "unchanged"):
         students = [student for student, effect in collected.placed.items() if effect == what]
-        print(f"{what}: {len(students)}" + (f" ({named(students)})" if students else ""))
+        shown_students = listed(each_named(students), MAX_NAMES) if len(students) > MAX_NAMES else named(students)
+        print(f"{what}: {len(students)}" + (f" ({shown_students})" if students else ""))
     for source in dict.fromkeys(collected.sources.values()):
         students = [student for student, its_source in collected.sources.items() if its_source == source]
         some = source == UNKNOWN and len(students) < len(collected.sources)
@@ -85,8 +92,9 @@ def _print(collected: Collected, submitted: Path) -> None:
         )
     for file, reason in collected.superseded:
         print(f"superseded: {shown(file)}: {shown(reason)}")
-    for file, reason in collected.skipped:
-        print(f"skipped: {shown(file)}: {shown(reason, 300)}")
+    for (file, reason), n_files in _by_zip_file(collected.skipped).items():
+        files = f"{count(n_files, 'file')}: " if n_files > 1 else ""
+        print(f"skipped: {shown(file)}: {files}{shown(reason, 300)}")
     if collected.unusable:
         print(
             f"no notebook: {named(collected.unusable)}: `autograder grade` gives them 0 points and a page that says "
@@ -102,3 +110,14 @@ def _print(collected: Collected, submitted: Path) -> None:
     parts = len(collected.placed), len(collected.skipped), len(collected.superseded)
     print("{} = {} placed + {} skipped + {} superseded".format(count(collected.n_files, "file"), *parts), end="")
     print(f" + {len(collected.requests)} with regrade requests" if collected.requests else "")
+
+
+def _by_zip_file(skipped: Iterable[tuple[str, str]]) -> Counter[tuple[str, str]]:
+    """Count the skipped files by name and reason. Files that are no notebooks get the name of their zip file."""
+    from autograder.collecting.zip_or_folder import HIDDEN, NO_NOTEBOOK
+
+    def name(file: str, reason: str) -> str:
+        archive = re.match(r".*?\.zip(?=/)", file, re.I | re.S)
+        return archive[0] if archive and reason in (NO_NOTEBOOK, HIDDEN) else file
+
+    return Counter((name(file, reason), reason) for file, reason in skipped)

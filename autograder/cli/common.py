@@ -6,11 +6,23 @@ user did wrong or has to do first.
 """
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
+from autograder.grading.jobs import DEFAULT_JOBS
 from autograder.layout import known_chapter
 
 CHAPTER_HELP = "for example 01_attention"
+
+
+def add_jobs(parser: argparse._ActionsContainer, what: str) -> None:
+    """Add the option --jobs. what: what the command works on."""
+    parser.add_argument("--jobs", type=positive, metavar="N", help=f"{what} at once (default: {DEFAULT_JOBS})")
+
+
+def add_sandbox(parser: argparse.ArgumentParser, warning: str) -> None:
+    """Add the option --sandbox. warning: what happens without one."""
+    parser.add_argument("--sandbox", choices=("bwrap", "none"), default="bwrap", help=f"with none, {warning}")
 
 
 def positive(text: str) -> int:
@@ -28,3 +40,13 @@ def released_chapter(course: Path, chapter: str) -> str:
     if not (course / "release" / chapter).is_dir():
         raise NotReleased(course, known_chapter(chapter))
     return chapter
+
+
+def released_chapters(course: Path, chapters: Sequence[str]) -> list[str]:
+    """Return these chapters, or all released ones if none is named. Raises NotReleased, UserError."""
+    from autograder.course.handout import released_notebooks
+    from autograder.course.lock import require_course
+
+    require_course(course)
+    named = [released_chapter(course, chapter) for chapter in chapters]
+    return named or [path.stem for path in released_notebooks(course)]

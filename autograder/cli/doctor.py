@@ -17,8 +17,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     """Return 0 if nothing is wrong, and 1 if it lists faults."""
     from autograder.chapter.chapter import read_chapter
-    from autograder.release.doctor import faults
-    from autograder.release.notebook_run import run_faults
+    from autograder.release.doctor import faults, run_faults
     from check.words import count
 
     n_faults = 0

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from autograder.cli.common import released_chapter
+from autograder.cli.common import released_chapters
 from autograder.errors import UserError
 
 HELP = "Write the grades as a table: plain CSV, or what Canvas or Moodle import."
@@ -29,17 +29,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Return 0 if the table is complete, and 1 if some students with a score have no row in the platform's table."""
-    from autograder.course.handout import released_notebooks
-    from autograder.course.lock import require_course
     from autograder.gradebook.exporters import export_grades
 
-    require_course(options.course)
-    chapters = [released_chapter(options.course, chapter) for chapter in options.chapters]
-    if options.title and (not options.into or len(chapters) != 1):
+    chapters = released_chapters(options.course, options.chapters)
+    if options.title and (not options.into or len(options.chapters) != 1):
         raise UserError("--as TITLE gives one chapter's title on Canvas: name one chapter, and add --into FILE")
     if options.scale and not options.into:
         raise UserError("--scale needs --into FILE: only the platform's own table says what its maximum is")
-    chapters = chapters or [path.stem for path in released_notebooks(options.course)]
     if not chapters:
         raise UserError(f"no chapter is released in {options.course}: run `autograder release CHAPTER` first")
     if options.into:

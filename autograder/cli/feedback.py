@@ -22,24 +22,22 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Return 0 if the zip file holds the feedback of all students, 1 if it lacks some, whom it lists."""
+    """Return 0 if the zip file holds the feedback of all students, 1 if any is missing, and list what is."""
     from autograder.collecting.feedback_zip import zip_feedback
-    from check.words import count, shown
-
-    chapter = released_chapter(options.course, options.chapter)
-    included, missing = zip_feedback(options.course, chapter, options.to, options.output)
-    for student, reason in missing.items():
-        print(f"skipped: {shown(student)}: {reason}")
-    if nothing := sorted(_enrolled(options.course, chapter) - {*included, *missing}):
-        print(f"no page, because the course has no submission by them: {', '.join(map(shown, nothing))}")
-    print(f"{options.output}: the feedback of {count(len(included), 'student')}")
-    return 1 if missing else 0
-
-
-def _enrolled(course: Path, chapter: str) -> set[str]:
+    from autograder.course.roster_file import load_roster
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
     from autograder.gradebook.queries import known_students
+    from autograder.platforms.known_students import enrolled
+    from check.words import count, shown
 
-    with usable_gradebook():
-        return {student.id for student in known_students(open_coursedir(course, chapter)) if not student.withdrawn}
+    chapter = released_chapter(options.course, options.chapter)
+    with usable_gradebook(open_coursedir(options.course, chapter)) as gradebook:
+        known = known_students(gradebook, load_roster(options.course))
+    included, missing = zip_feedback(known, options.course, chapter, options.to, options.output)
+    for student, reason in missing.items():
+        print(f"skipped: {shown(student)}: {reason}")
+    if nothing := sorted(enrolled(known) - {*included, *missing}):
+        print(f"no page, because the course has no submission by them: {', '.join(map(shown, nothing))}")
+    print(f"{options.output}: the feedback of {count(len(included), 'student')}")
+    return 1 if missing else 0

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.cli.common import CHAPTER_HELP, positive, released_chapter
+from autograder.cli.common import CHAPTER_HELP, add_jobs, add_sandbox, released_chapter
 from autograder.errors import UserError
 
 if TYPE_CHECKING:
-    from autograder.gradebook.forecast import Forecast
-    from autograder.gradebook.marks import Marks
-    from autograder.gradebook.rows import StudentRow
     from autograder.platforms.known_students import KnownStudent
+    from autograder.scores.marks import Marks
+    from autograder.scores.rows import StudentRow
 
 HELP = "Grade what was handed in, and write scores and feedback."
 
@@ -24,9 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help=f"{CHAPTER_HELP} ({every})")
     parser.add_argument("--student", action="append", default=[], metavar="ID", help="only this one; may be repeated")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        "--jobs", type=positive, metavar="N", help="submissions to grade at once (default: one per processor)"
-    )
+    add_jobs(where, "submissions to grade")
     where.add_argument("--scheduler", metavar="tls://...", help="grade on the workers of this Dask scheduler instead")
     parser.add_argument("--tls", type=Path, metavar="FOLDER", help="the scheduler's certificates")
     parser.add_argument(
@@ -38,12 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="grade again what has already been graded")
     parser.add_argument("--blind", action="store_true", help="show ids without names")
     parser.add_argument("--dry-run", action="store_true", help="show whose score would change, but write no score")
-    parser.add_argument(
-        "--sandbox",
-        choices=("bwrap", "none"),
-        default="bwrap",
-        help="with none, student code runs with your own rights on your files: never use it for real submissions",
-    )
+    add_sandbox(parser, "student code runs with your own rights on your files: never use it for real submissions")
 
 
 def run(options: Namespace) -> int:
@@ -58,7 +50,18 @@ def run(options: Namespace) -> int:
     failures: list[Exception] = []
     for chapter, students in chapters.items():
         try:
-            graded[chapter] = _graded(chapter, students, options)
+            graded[chapter] = class_run.grade_class(
+                options.course,
+                chapter,
+                students=students,
+                jobs=options.jobs,
+                scheduler=options.scheduler,
+                tls=options.tls and options.tls.resolve(),
+                trusting=options.trust_everyone_on_the_network,
+                force=options.force,
+                dry_run=options.dry_run,
+                sandbox=options.sandbox,
+            )
         except class_run.Incomplete as incomplete:
             graded[chapter] = incomplete.rows
             failures.append(incomplete)
@@ -81,85 +84,53 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _graded(chapter: str, students: Sequence[str], options: Namespace) -> list[StudentRow]:
-    """Grade a chapter. Raises Incomplete, and what `grade_class` raises."""
-    from autograder.gradebook import class_run
-
-    return class_run.grade_class(
-        options.course,
-        chapter,
-        students=students,
-        jobs=options.jobs,
-        scheduler=options.scheduler,
-        tls=options.tls and options.tls.resolve(),
-        trusting=options.trust_everyone_on_the_network,
-        force=options.force,
-        dry_run=options.dry_run,
-        sandbox=options.sandbox,
-    )
-
-
 def _print(rows: Sequence[StudentRow], options: Namespace, chapter: str) -> None:
     from autograder.pages import terminal
+    from autograder.platforms.known_students import enrolled
 
     if options.dry_run:
-        from autograder.gradebook.voids import load_voids
-
-        voids = load_voids(options.course, chapter)
-        print(terminal.score_changes(_forecasts(options.course, chapter, rows), voids))
+        print(_forecast_table(options.course, chapter, rows))
         return
+    marks, known, unknown = _recorded(options.course, chapter)
     if rows:
-        marks, known = _marks(options.course, chapter)
         names = {} if options.blind else {student.id: student.name for student in known if student.name}
-        absent = [] if options.student else sorted(_enrolled(known) - {row.student for row in rows})
+        absent = [] if options.student else sorted(enrolled(known) - {row.student for row in rows})
         print(terminal.class_table(rows, marks, names, absent))
     print(f"\n{terminal.summary(rows)}")
-    for line in _unknown_keys(options.course):
+    for line in unknown:
         print(f"Comment without a text: {line}")
     print(f"Feedback: {options.course / 'feedback'}/STUDENT/{chapter}/{chapter}.html")
 
 
-def _forecasts(course: Path, chapter: str, rows: Sequence[StudentRow]) -> list[Forecast]:
+def _forecast_table(course: Path, chapter: str, rows: Sequence[StudentRow]) -> str:
     """Return what would change. Raises Busy."""
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
     from autograder.gradebook.forecast import forecasts
-
-    with usable_gradebook():
-        return forecasts(open_coursedir(course, chapter), rows)
-
-
-def _marks(course: Path, chapter: str) -> tuple[Mapping[str, Marks], Sequence[KnownStudent]]:
-    """Return each student's marks in the gradebook, and the students.
-
-    Both are empty if the gradebook is busy, which grading has then reported.
-    """
-    from autograder.course.lock import Busy
-    from autograder.gradebook.coursedir import open_coursedir
-    from autograder.gradebook.engine import usable_gradebook
-    from autograder.gradebook.queries import known_students, read_marks
+    from autograder.pages import terminal
+    from autograder.scores.voids import load_voids
 
     coursedir = open_coursedir(course, chapter)
-    try:
-        with usable_gradebook():
-            return read_marks(coursedir).marks.get(chapter, {}), known_students(coursedir)
-    except Busy:
-        return {}, ()
+    with usable_gradebook(coursedir) as gradebook:
+        return terminal.score_changes(forecasts(gradebook, coursedir, rows), load_voids(course, chapter))
 
 
-def _unknown_keys(course: Path) -> list[str]:
-    """Return the lines of `unknown_keys`; none if the gradebook is busy, which grading has then reported."""
+def _recorded(course: Path, chapter: str) -> tuple[Mapping[str, Marks], Sequence[KnownStudent], Sequence[str]]:
+    """Return each student's marks in the gradebook, the students, and the lines of `unknown_keys`.
+
+    All are empty if the gradebook is busy, which grading has then reported.
+    """
+    from autograder.course.comments import load_comments
     from autograder.course.lock import Busy
+    from autograder.course.roster_file import load_roster
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
-    from autograder.gradebook.queries import unknown_keys
+    from autograder.gradebook.queries import known_students, read_book, unknown_keys
 
     try:
-        with usable_gradebook():
-            return unknown_keys(open_coursedir(course, ""))
+        with usable_gradebook(open_coursedir(course, chapter)) as gradebook:
+            marks = read_book(gradebook, chapter).marks.get(chapter, {})
+            known = known_students(gradebook, load_roster(course))
+            return marks, known, unknown_keys(gradebook, load_comments(course))
     except Busy:
-        return []
-
-
-def _enrolled(known: Sequence[KnownStudent]) -> set[str]:
-    return {student.id for student in known if not student.withdrawn}
+        return {}, (), ()

@@ -23,10 +23,12 @@ def run(options: Namespace) -> int:
     from tabulate import tabulate
 
     from autograder.course.lock import course_lock, is_read_only, require_course
+    from autograder.course.roster_file import load_roster
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
-    from autograder.gradebook.queries import known_student
+    from autograder.gradebook.queries import known_students
     from autograder.gradebook.score_log import FILE, logged_changes, read_changes
+    from autograder.platforms.known_students import known_id
     from check.words import count
 
     chapter = known_chapter(options.chapter) if options.chapter else ""
@@ -34,15 +36,20 @@ def run(options: Namespace) -> int:
     coursedir = open_coursedir(options.course, chapter)
     read_only = is_read_only(options.course)
     if not read_only:
-        with course_lock(options.course), usable_gradebook(), logged_changes(coursedir, ""):
-            pass  # logs what another program has changed
+        with (
+            course_lock(options.course),
+            usable_gradebook(coursedir) as gradebook,
+            logged_changes(gradebook, coursedir, ""),
+        ):
+            pass  # this logs what another program has changed
     changes = [
         change
         for change in read_changes(options.course)
         if chapter in ("", change.chapter) and options.student in (None, change.student)
     ]
     if options.student and not changes:
-        known_student(coursedir, options.student)
+        with usable_gradebook(coursedir) as gradebook:
+            known_id(known_students(gradebook, load_roster(options.course)), options.student)
     if changes:
         heads = ["when", "who", "student", "chapter", "score", "what changed", "why"]
         print(tabulate(map(_line, changes), headers=heads, disable_numparse=True))
@@ -62,7 +69,7 @@ def _line(change: ScoreChange) -> list[str]:
         shown(change.student),
         change.chapter,
         f"{_score(change.before)} → {_score(change.after)}",
-        # A first grading sets everything; the score says enough.
+        # A first grading sets every part, so the score alone says enough.
         "all" if change.before is None or change.after is None else ", ".join(parts),
         change.why,
     ]

@@ -1,4 +1,4 @@
-"""The `autograder` command. Each subcommand is a file beside this one."""
+"""Read the command line, run a subcommand, and turn errors into messages and exit codes."""
 
 import argparse
 import errno
@@ -23,16 +23,15 @@ from autograder.cli import (
     grade,
     history,
     mistakes,
-    passback,
     release,
     report,
     requests,
     roster,
     submit_check,
     void,
-    watch,
 )
 from autograder.errors import UserError
+from autograder.hub.cli import COMMANDS as HUB_COMMANDS
 from check.words import shown
 
 COMMANDS = {
@@ -43,7 +42,6 @@ COMMANDS = {
     "collect": collect,
     "submit-check": submit_check,
     "grade": grade,
-    "watch": watch,
     "void": void,
     "audit": audit,
     "requests": requests,
@@ -53,14 +51,15 @@ COMMANDS = {
     "history": history,
     "feedback": feedback,
     "export": export,
-    "passback": passback,
     "mistakes": mistakes,
     "exercise": exercise,
     "doctor": doctor,
     "certificates": certificates,
+    **HUB_COMMANDS,
 }
 STDOUT = 1
-REFUSED = (errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EDQUOT)  # the machine, and no bug, refuses to write
+# With these errors the machine refuses to write, which is no bug.
+REFUSED = (errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 FAILED = 2  # the exit code; 1 means that the command worked, and found something to report
 
 
@@ -69,8 +68,8 @@ def main(arguments: list[str] | None = None) -> int:
 
     As a shell would, it returns 141 without a message if the reader of its output has left.
     """
-    # Submissions are graded side by side, so more threads for one product of matrices only wait for each other. NumPy
-    # reads this when a command imports it.
+    # Submissions are graded in parallel, so several threads for one matrix product would only wait for each other.
+    # NumPy reads this variable when a command imports it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     options = _parser().parse_args(arguments)
     options.course = options.course.resolve()

@@ -35,15 +35,16 @@ def run(options: Namespace) -> int:
     from autograder.course.seed import secret_seed
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
-    from autograder.grading.queue import submissions
+    from autograder.grading.submissions import submissions
     from autograder.pages.class_report import entries, pages
     from autograder.pages.class_report.alike import known_code, similar_pairs
     from autograder.pages.class_report.cohorts import like_earlier, load_cohort, save_cohort
     from autograder.pages.class_report.pseudonyms import anonymous
 
     chapter = released_chapter(options.course, options.chapter)
-    with usable_gradebook():
-        group = entries.read_class(open_coursedir(options.course, chapter), submissions(options.course, chapter))
+    coursedir = open_coursedir(options.course, chapter)
+    with usable_gradebook(coursedir) as gradebook:
+        group = entries.read_class(gradebook, coursedir, submissions(options.course, chapter))
     if not group.entries:
         raise UserError(f"no submission of {chapter} is graded yet: run `autograder grade {chapter}` first")
     folder = options.course / "report" / chapter

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.cli.common import CHAPTER_HELP, released_chapter
+from autograder.cli.common import CHAPTER_HELP, released_chapters
 
 if TYPE_CHECKING:
     from autograder.course.regrade_requests import Request
@@ -23,15 +23,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    from autograder.course.handout import released_notebooks
-    from autograder.course.lock import require_course
     from check.words import count
 
-    require_course(options.course)
-    if options.chapter:
-        chapters = [released_chapter(options.course, options.chapter)]
-    else:
-        chapters = [path.stem for path in released_notebooks(options.course)]
+    chapters = released_chapters(options.course, [options.chapter] if options.chapter else [])
     n_open = {chapter: _print_requests(options.course, chapter, answered_too=options.all) for chapter in chapters}
     for chapter, number in n_open.items():
         if number:
@@ -48,18 +42,19 @@ def _print_requests(course: Path, chapter: str, *, answered_too: bool) -> int:
     """Print the requests in a chapter, and return how many are open."""
     from autograder.course.handout import load_handout
     from autograder.course.lock import course_lock, is_read_only
+    from autograder.course.roster_file import load_roster
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
-    from autograder.gradebook.queries import known_students, read_marks
+    from autograder.gradebook.queries import known_students, read_book
     from autograder.gradebook.regrading import gather, gradable
     from check.words import shown
 
     cells = gradable(load_handout(course, chapter))
     coursedir = open_coursedir(course, chapter)
-    with nullcontext() if is_read_only(course) else course_lock(course), usable_gradebook():
+    with nullcontext() if is_read_only(course) else course_lock(course), usable_gradebook(coursedir) as gradebook:
         requests = gather(course, chapter, cells)
-        marks = read_marks(coursedir).marks.get(chapter, {})
-        names = {student.id: student.name for student in known_students(coursedir)}
+        marks = read_book(gradebook, chapter).marks.get(chapter, {})
+        names = {student.id: student.name for student in known_students(gradebook, load_roster(course))}
     for student, of_student in sorted(requests.items()):
         scores = marks[student].cells if student in marks else {}
         for request in of_student:

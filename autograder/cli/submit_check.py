@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from autograder.cli.common import add_sandbox
 from autograder.errors import UserError
 
 HELP = "Show what grading will find in one notebook, using the public cases; write no grade."
@@ -10,12 +11,7 @@ HELP = "Show what grading will find in one notebook, using the public cases; wri
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="a notebook as it is handed in")
-    parser.add_argument(
-        "--sandbox",
-        choices=("bwrap", "none"),
-        default="bwrap",
-        help="with none, the notebook runs with your own rights on your files: only use it for your own notebooks",
-    )
+    add_sandbox(parser, "the notebook runs with your own rights on your files: only use it for your own notebooks")
 
 
 def run(options: Namespace) -> int:
@@ -40,8 +36,8 @@ def run(options: Namespace) -> int:
 
 def _due(course: Path, chapter: str) -> str:
     from autograder.gradebook.coursedir import open_coursedir
-    from autograder.gradebook.deadlines import read_sentences
+    from autograder.gradebook.deadlines import due_sentences
     from autograder.gradebook.engine import usable_gradebook
 
-    with usable_gradebook():
-        return " ".join(read_sentences(open_coursedir(course, chapter)))
+    with usable_gradebook(open_coursedir(course, chapter)) as gradebook:
+        return due_sentences(gradebook, course, chapter)

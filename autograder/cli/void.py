@@ -17,10 +17,9 @@ def run(options: Namespace) -> int:
     from autograder.course.lock import course_lock
     from autograder.gradebook.coursedir import open_coursedir
     from autograder.gradebook.engine import usable_gradebook
-    from autograder.gradebook.queries import open_gradebook
     from autograder.gradebook.score_log import logged_changes
     from autograder.gradebook.voiding import find_exercise, set_void
-    from autograder.gradebook.voids import Kind, load_voids
+    from autograder.scores.voids import Kind, load_voids
 
     chapter, cell = find_exercise(options.course, options.exercise)
     coursedir = open_coursedir(options.course, chapter)
@@ -28,9 +27,8 @@ def run(options: Namespace) -> int:
     why = f"`{options.exercise}` counts again" if options.undo else f"`{options.exercise}` is void"
     with (
         course_lock(options.course),
-        usable_gradebook(),
-        logged_changes(coursedir, why),
-        open_gradebook(coursedir) as gradebook,
+        usable_gradebook(coursedir) as gradebook,
+        logged_changes(gradebook, coursedir, why),
     ):
         effect = set_void(gradebook, coursedir, cell, kind)
     undone = [f"`{options.exercise}` counts again."] if options.undo else []

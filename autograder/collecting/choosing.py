@@ -14,7 +14,7 @@ from typing import Any
 from autograder.collecting.candidates import Candidate
 from autograder.course.handout import Handout
 from autograder.grading import notebook_file, reading
-from autograder.grading.assignment import fingerprint
+from autograder.grading.assignment import file_digest
 from autograder.grading.submitted_file import File
 from check.weights_file import WEIGHTS
 from check.words import listed
@@ -25,8 +25,8 @@ class Read:
     """A candidate that was read.
 
     of_chapter: whether it has cells of the chapter. answers: exercise -> source, for the cells that were edited, and
-    WEIGHTS -> fingerprint of the weights, if it has some. ran: when its cells ran last, in seconds since 1970; 0 if it
-    does not say.
+    WEIGHTS -> digest of the weights, if it has some. ran: when its cells ran last, in seconds since 1970; 0 if
+    unknown.
     """
 
     candidate: Candidate
@@ -44,12 +44,12 @@ def read(candidate: Candidate, content: bytes, released: Handout) -> Read:
     given = reading.read_submission(file, released) if of_chapter else reading.Submission()
     answers = {name: source for name, source in given.answers.items() if source.strip() != stubs[name]}
     if given.weights.raw:
-        answers[WEIGHTS] = fingerprint(given.weights)
+        answers[WEIGHTS] = file_digest(given.weights)
     return Read(candidate, content, of_chapter, answers, max(_times(content), default=0.0) if of_chapter else 0.0)
 
 
 def choose(all_read: Sequence[Read], chapter: str) -> tuple[Read | None, list[tuple[Read, str]]]:
-    """Return the notebook that counts, None if it cannot be known, and why each of the others does not count."""
+    """Return the notebook that counts, or None if that cannot be known, and why each of the others does not count."""
     group = [one for one in all_read if one.answers] or [one for one in all_read if one.of_chapter] or all_read
     received = max(one.candidate.when for one in group)
     latest = [one for one in group if one.candidate.when == received]

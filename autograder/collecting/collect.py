@@ -14,18 +14,16 @@ from pathlib import Path
 from autograder.collecting.candidates import Candidate
 from autograder.collecting.file_prefixes import save_prefixes
 from autograder.collecting.find_students import Found, find_students
-from autograder.collecting.late_marks import save_times_of_marks, times_of_marks
+from autograder.collecting.late_labels import save_times_of_labels, times_of_labels
 from autograder.collecting.latest_notebooks import Latest, latest_notebooks
 from autograder.collecting.zip_or_folder import HIDDEN, NO_NOTEBOOK, Unreadable, open_download
 from autograder.course.handout import load_handout
 from autograder.course.regrade_requests import FILE
+from autograder.course.roster_file import load_roster
 from autograder.course.teams import save_teams
-from autograder.gradebook.attempts import handed_in as time_in_course
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.deadlines import load_rules
-from autograder.gradebook.hand_in_times import EXACT, LATE_MARK, UNCHANGED, time_handed_in
-from autograder.gradebook.hand_in_times import FILE as OWN_TIME
-from autograder.gradebook.queries import due_date, known_students, recorded_times
+from autograder.gradebook.engine import usable_gradebook
+from autograder.gradebook.queries import due_date, handed_in_and_due, known_students
 from autograder.gradebook.regrading import gather, gradable
 from autograder.gradebook.submitted_folder import (
     Placement,
@@ -38,8 +36,12 @@ from autograder.gradebook.submitted_folder import (
 from autograder.grading.submitted_file import TooLarge
 from autograder.platforms.known_students import KnownStudent
 from autograder.platforms.sheets import Sheet
+from autograder.scores.attempts import time_in_folder
+from autograder.scores.hand_in_times import EXACT, LATE_LABEL, UNCHANGED, time_handed_in
+from autograder.scores.hand_in_times import FILE as OWN_TIME
+from autograder.scores.late import load_rules
 
-MAX_UNUSABLE = 10  # files of a student without a notebook that are kept
+MAX_UNUSABLE = 10  # files that we keep of a student without a notebook
 MAX_UNUSABLE_BYTES = 20_000_000
 
 
@@ -51,7 +53,7 @@ class Collected:
     placed: student -> "new", "replaced" or "unchanged". sources: student -> where the time of handing in comes from.
     superseded: (file, reason) for files of students whose other file counts. skipped: (file, reason).
     earlier_time: students whose file was replaced by one without a time, so that the time of the replaced file counts.
-    late: students whom the platform marked as late. uncertain: those of them whose time was made from the mark, and who
+    late: students whom the platform marked as late. uncertain: those of them whose time comes from the label, and who
     have an extension. unusable: students who handed in no notebook of the chapter.
     undecided: students with several notebooks, of which none was taken and none is in the course.
     requests: students with a file of regrade requests. strangers: students who are not in the roster or have withdrawn.
@@ -90,18 +92,19 @@ def collect(
             table of Canvas's groups that hand in together, or both.
         by_name: trust Moodle's display names.
 
-    Raises Unusable, UnusableTable, Undecided.
+    Raises Unusable, UnusableTable, Undecided, Busy.
     """
     coursedir, released = open_coursedir(course, chapter), load_handout(course, chapter)
+    with usable_gradebook(coursedir) as gradebook:
+        known = known_students(gradebook, load_roster(course))
+        due, recorded = due_date(gradebook, chapter), handed_in_and_due(gradebook, chapter)
     with tempfile.TemporaryDirectory() as temporary, open_download(download) as entries:
-        known = known_students(coursedir)
         found = find_students(entries, known, sheets, by_name)
         layout, finder, skipped = found.layout, found.finder, found.skipped
         in_course = partial(submitted_content, coursedir)
         latest = latest_notebooks(found.candidates, released, Path(temporary), in_course)
         skipped += latest.skipped
-        due, recorded = due_date(coursedir), recorded_times(coursedir)
-        of_marks = times_of_marks(course, chapter)
+        of_labels = times_of_labels(course, chapter)
         placements: dict[str, Placement] = {}
         sources: dict[str, str] = {}
         for student, (candidate, path) in latest.chosen.items():
@@ -112,17 +115,17 @@ def collect(
                 continue
             in_table = finder.times.get(candidate.name.key)
             handed_in, source = time_handed_in(layout.platform, candidate.name.late, written, in_table, due)
-            in_time = source == LATE_MARK and not candidate.name.late
-            known_time = time_in_course(course / "submitted" / student / chapter)
-            if effect == "unchanged" and source == LATE_MARK and known_time and student not in of_marks:
+            in_time = source == LATE_LABEL and not candidate.name.late
+            known_time = time_in_folder(course / "submitted" / student / chapter)
+            if effect == "unchanged" and source == LATE_LABEL and known_time and student not in of_labels:
                 handed_in, source = None, EXACT
             elif effect == "unchanged" and source == OWN_TIME and handed_in and known_time:
                 handed_in = min(handed_in, known_time)  # a copy of the folder may have later times
             elif effect == "unchanged" and student in found.requests and not in_time:
                 handed_in, source = None, UNCHANGED  # a request must not make the notebook late
             placements[student], sources[student] = Placement(path, written, effect, handed_in), source
-        times = {student: new.handed_in for student, new in placements.items() if sources[student] == LATE_MARK}
-        save_times_of_marks(course, chapter, {student: time for student, time in times.items() if time})
+        times = {student: new.handed_in for student, new in placements.items() if sources[student] == LATE_LABEL}
+        save_times_of_labels(course, chapter, {student: time for student, time in times.items() if time})
         place(placements, coursedir)
         requests = _requests(found, latest)
         for student, candidate in requests.items():
@@ -149,9 +152,13 @@ def collect(
         sources,
         latest.superseded,
         [(entry.name, reason) for entry, reason in skipped],
-        tuple(s for s, new in placements.items() if new.effect == "replaced" and not new.handed_in and s in recorded),
+        tuple(
+            student
+            for student, new in placements.items()
+            if new.effect == "replaced" and not new.handed_in and recorded.get(student, (None,))[0]
+        ),
         late,
-        tuple(s for s in late if sources.get(s) == LATE_MARK and rules.due(s, due) != due),
+        tuple(s for s in late if sources.get(s) == LATE_LABEL and rules.due(s, due) != due),
         tuple(sorted(placed_unusable)),
         tuple(sorted(latest.undecided)),
         tuple(requests),
@@ -161,9 +168,9 @@ def collect(
 
 
 def _strangers(students: Collection[str], known: Iterable[KnownStudent]) -> tuple[str, ...]:
-    """Return the students who are not in the roster or have withdrawn; none if the roster has none of the students.
+    """The students who are not in the roster or have withdrawn.
 
-    Then there is no roster, or the platform hides who the students are.
+    If the roster has none of the students, the result is empty: there is no roster, or the platform hides who they are.
     """
     listed = {student.id for student in known if student.identifiers and not student.withdrawn}
     strangers = tuple(student for student in students if student not in listed)
@@ -171,14 +178,14 @@ def _strangers(students: Collection[str], known: Iterable[KnownStudent]) -> tupl
 
 
 def _without_notebook(found: Found, latest: Latest) -> dict[str, list[Candidate]]:
-    """Return student -> files, for the students without a file that can count."""
+    """Student -> files, for the students without a file that can count."""
     decided = {*latest.chosen, *latest.undecided}
     students = [student for student in {**found.unusable, **latest.unfit} if student not in decided]
     return {s: [*found.unusable.get(s, ()), *latest.unfit.get(s, ())] for s in students}
 
 
 def _requests(found: Found, latest: Latest) -> dict[str, Candidate]:
-    """Return student -> the latest file with regrade requests; the others are superseded."""
+    """Student -> the latest file with regrade requests; the others are superseded."""
     requests = {}
     for student, candidates in found.requests.items():
         requests[student] = max(candidates, key=lambda one: one.when)
@@ -188,13 +195,13 @@ def _requests(found: Found, latest: Latest) -> dict[str, Candidate]:
 
 
 def _files(candidates: Sequence[Candidate]) -> tuple[dict[str, bytes], TooLarge | None]:
-    """Return name -> content of a student's files, and the first that was too large, if there is one."""
+    """Name -> content of a student's files, and the first that was too large, if there is one."""
     too_large = (TooLarge(one.own_name, one.entry.n_bytes) for one in candidates if one.entry.too_large)
     return {one.own_name: _content(one) for one in candidates[:MAX_UNUSABLE]}, next(too_large, None)
 
 
 def _content(candidate: Candidate) -> bytes:
-    """Return the bytes of a file; none if it cannot be read or is large, because its name is enough for the student."""
+    """The bytes of a file; empty if it cannot be read or is large, because its name is enough for the student."""
     try:
         return candidate.entry.read() if candidate.entry.n_bytes <= MAX_UNUSABLE_BYTES else b""
     except Unreadable:

@@ -6,26 +6,25 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from autograder.collecting.file_prefixes import load_prefixes
-from autograder.course.atomic_write import replacing
+from autograder.course.files import replacing
 from autograder.errors import UserError, named_by_user
-from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.engine import usable_gradebook
-from autograder.gradebook.queries import known_students
 from autograder.platforms.feedback_names import NAMES, numbers_in
 from autograder.platforms.known_students import Directory, KnownStudent
 from autograder.platforms.rosters import CANVAS_IDENTIFIERS
 
 
-def zip_feedback(course: Path, chapter: str, platform: str, output: Path) -> tuple[list[str], dict[str, str]]:
+def zip_feedback(
+    known: Collection[KnownStudent], course: Path, chapter: str, platform: str, output: Path
+) -> tuple[list[str], dict[str, str]]:
     """Write a zip file with the pages of the students whose submissions came from a platform, without withdrawn ones.
+
+    known: the students of the gradebook.
 
     Returns:
         The students whose pages it holds; and student -> the reason why a page is missing.
 
     Raises UserError if there is no feedback, or no submission from the platform, or if the file cannot be written.
     """
-    with usable_gradebook():
-        known = known_students(open_coursedir(course, chapter))
     withdrawn = {student.id for student in known if student.withdrawn}
     paths = sorted((course / "feedback").glob(f"*/{chapter}/{chapter}.html"))
     pages = {student: path for path in paths if (student := path.parent.parent.name) not in withdrawn}
@@ -68,7 +67,7 @@ def _write_zip(pages: Mapping[str, Path], output: Path) -> None:
 
 
 def _owners_first(students: Iterable[str], prefixes: Mapping[str, str], known: Collection[KnownStudent]) -> list[str]:
-    """Return the students, first those whose own number is in their prefix: Canvas has one number for a group."""
+    """Sort the students, those with their own number in the prefix first, because Canvas has one number for a group."""
     directory = Directory(known)
 
     def is_other_member(student: str) -> bool:

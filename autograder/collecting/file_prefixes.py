@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from autograder.course.json_file import read_json, write_json
+from autograder.course.files import read_json, write_json
 
 
 def save_prefixes(course: Path, chapter: str, platform: str, prefixes: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ from autograder.course.student_ids import reason_to_reject_id
 from autograder.platforms import file_names
 from autograder.platforms.known_students import KnownStudent
 from autograder.platforms.sheets import Sheet
-from autograder.platforms.student_finder import StudentFinder, choose_finder
+from autograder.platforms.student_finder import StudentFinder, choose_finder, only_students_of
 
 
 @dataclass
@@ -58,12 +58,15 @@ def find_students(
     skipped = [(entry, entry.problem) for entry in entries if not _tells_student(entry)]
     root = file_names.root_of([entry.name for entry in named])
     layout = file_names.layout_of([entry.name.removeprefix(root) for entry in named])
-    names = [layout.parse(entry.name.removeprefix(root)) for entry in named]
+    parsed = [layout.parse(entry.name.removeprefix(root)) for entry in named]
+    names = [only_students_of(roster, name) if name.readings else name for name in parsed]
     finder = choose_finder(layout, names, roster, sheets, by_name)
     found = Found(len(entries), layout, finder, [], skipped, {})
     for outer, name in zip(named, names, strict=True):
         members = finder.members(name)
         found.n_files += len(members) - 1  # a team's file counts for each of them
+        if times := [finder.times[member.key] for member in members if member.key in finder.times]:
+            finder.times.update(dict.fromkeys((member.key for member in members), max(times)))
         for member in members:
             student, reason = finder.find(member)
             if reason := reason or reason_to_reject_id(student):
@@ -76,5 +79,5 @@ def find_students(
 
 
 def _tells_student(entry: Entry) -> bool:
-    """Return whether the name of a file may say who handed it in, even if the file itself is not read."""
+    """Whether the name of a file may say who handed it in, even if the file itself is not read."""
     return entry.problem in ("", NO_NOTEBOOK) or entry.too_large

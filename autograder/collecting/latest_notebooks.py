@@ -13,7 +13,7 @@ from autograder.grading import reading
 from autograder.grading.submitted_file import MAX_BYTES, File
 from check.words import size
 
-MAX_NOTEBOOKS = 20  # of one student in one download; with MAX_BYTES, this limits how much one student can make us read
+MAX_NOTEBOOKS = 20  # per student and download; with MAX_BYTES, this limits how much one student can make us read
 MAX_TOTAL = 50 * MAX_BYTES
 
 
@@ -72,7 +72,7 @@ def latest_notebooks(
 
 
 def _by_student(candidates: Iterable[Candidate]) -> dict[str, list[Candidate]]:
-    """Return student -> candidates, the latest first; of those without a known order, the one highest up."""
+    """Student -> candidates, the latest first; without a known order, the one highest up in the folders."""
     of_student: dict[str, list[Candidate]] = {}
     order = sorted(candidates, key=lambda one: (one.entry.name.count("/"), one.entry.name))
     for candidate in sorted(order, key=lambda one: one.when, reverse=True):
@@ -81,7 +81,7 @@ def _by_student(candidates: Iterable[Candidate]) -> dict[str, list[Candidate]]:
 
 
 def _within_limits(of_student: Sequence[Candidate]) -> tuple[list[Candidate], list[Skipped]]:
-    """Return one student's candidates that we read, and those beyond the limits.
+    """One student's candidates that we read, and those beyond the limits.
 
     Scripts come last: a folder of a chapter holds more of them than notebooks, and its own modules must not use up the
     limit.
@@ -106,20 +106,21 @@ def _is_script(candidate: Candidate) -> bool:
 
 
 def _read(of_student: Sequence[Candidate], released: Handout) -> tuple[list[Read], list[Skipped]]:
-    """Return the candidates that can count, and those that cannot be read or are of another chapter."""
+    """The candidates that can count, and those that cannot be read or are of another chapter."""
     all_read: list[Read] = []
     unfit: list[Skipped] = []
     for candidate in of_student:
         try:
             content = candidate.entry.read()
             notebook = notebook_of(content, released) if _is_script(candidate) else content
+            if notebook is None:
+                unfit.append((candidate.entry, NO_NOTEBOOK))
+            elif other := released.other_chapter_with(reading.grade_ids(File(notebook))):
+                unfit.append((candidate.entry, f"it is the notebook of {other}, not of {released.chapter}"))
+            else:
+                all_read.append(read(candidate, notebook, released))
         except (Unreadable, ScriptTooLarge) as error:
             unfit.append((candidate.entry, str(error)))
-            continue
-        if notebook is None:
-            unfit.append((candidate.entry, NO_NOTEBOOK))
-        elif other := released.other_chapter_with(reading.grade_ids(File(notebook))):
-            unfit.append((candidate.entry, f"it is the notebook of {other}, not of {released.chapter}"))
-        else:
-            all_read.append(read(candidate, notebook, released))
+        except Exception as error:  # one student's file must not end the command for all others
+            unfit.append((candidate.entry, f"it cannot be read: {error!r}"))
     return all_read, unfit

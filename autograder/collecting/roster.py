@@ -5,10 +5,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.course.configuration import set_up_course
 from autograder.course.lock import course_lock
 from autograder.course.roster_file import RosterFile, load_roster, save_roster
-from autograder.gradebook.configuration import set_up_course
 from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.engine import usable_gradebook
 from autograder.gradebook.enrolment import enrol
 from autograder.gradebook.queries import known_students
 from autograder.platforms.known_students import KnownStudent
@@ -50,14 +51,15 @@ def import_roster(table: Path, course: Path, *, ids: str = "", remove: bool = Fa
     roster = read_roster(read_sheet(table))
     with tempfile.TemporaryDirectory() as temporary:
         if dry_run and not (course / "nbgrader_config.py").exists():
-            course = Path(temporary)  # opening a gradebook makes it
+            course = Path(temporary)  # opening a gradebook creates its file
         set_up_course(course)
         coursedir = open_coursedir(course, "")
-        with course_lock(course):
-            earlier, known = load_roster(course), known_students(coursedir)
+        with course_lock(course), usable_gradebook(coursedir) as gradebook:
+            earlier = load_roster(course)
+            known = known_students(gradebook, earlier)
             column = choose_id_column(roster, known, earlier.ids, ids)
             assigned = assign_ids(roster, known, column)
-            changes = enrol(coursedir, assigned.students, dry_run=dry_run)
+            changes = enrol(gradebook, assigned.students, dry_run=dry_run)
             returned = tuple(student.id for student in assigned.students if student.id in earlier.withdrawn)
             imported = Imported(roster.description, column, assigned, changes, returned)
             if not dry_run:

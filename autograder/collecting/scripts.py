@@ -21,13 +21,13 @@ MAX_BYTES = 200_000
 MAX_CELLS = 2_000
 _EXPORTED = re.compile(r"^# In\[[\d ]*\]:\n", re.M)
 _PERCENT = re.compile(r"^# %%", re.M)
-_BEGINNING = re.compile(r"\n\n(?=\S)|^# %%", re.M)  # of a cell, in one of jupytext's formats
+_BEGINNING = re.compile(r"\n\n(?=\S)|^# %%", re.M)  # where a cell begins in one of jupytext's formats
 _JUPYTEXT = re.compile(r"\A(#!.*\n)?(# -\*-.*\n)?# ---\n(#.*\n)*?#\s+jupytext:")
 _COMMAND = re.compile(r"^get_ipython\(\)\..*\n?", re.M)
 
 
 class ScriptTooLarge(Exception):
-    """A Python file was made from a notebook, and is too large to turn back; the message says what to do."""
+    """A Python file was made from a notebook and is too large to convert back; the message says what to do."""
 
 
 def notebook_of(script: bytes, released: Handout) -> bytes | None:
@@ -76,7 +76,7 @@ def _with_ids(cells: list[nbformat.NotebookNode], released: Handout) -> Iterator
 
 
 def _defined(source: str) -> set[str]:
-    """Return the names of the functions and classes that a cell defines; none if it is not Python."""
+    """The names of the functions and classes that a cell defines; none if it is not Python."""
     try:
         statements = parsed(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 _UTF8 = 0x800
-_HEADER = struct.Struct("<4s6H3L5H2L")  # of an entry of the central directory; the entry's name follows
+_HEADER = struct.Struct("<4s6H3L5H2L")  # an entry of the central directory; its name follows
 _END = struct.Struct("<4s4H2LH")
 
 

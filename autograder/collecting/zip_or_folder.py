@@ -6,7 +6,6 @@ No file is written under a name from the download, and a file that cannot be rea
 import io
 import time
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,10 +21,9 @@ MAX_FILES = 100_000
 NOTEBOOKS = (".ipynb", ".ipynb.txt")  # some browsers append .txt
 SCRIPTS = (".py", ".py.txt")
 ARCHIVES = (".zip",)
-MAX_INNER_FILES = 1_000  # in one upload that is a zip file
+MAX_INNER_FILES = 1_000  # files in one upload that is a zip file
 NO_NOTEBOOK = "not a notebook"
 HIDDEN = "a hidden file that a program made"
-_BROKEN = (zipfile.BadZipFile, OSError, EOFError, zlib.error, NotImplementedError, ValueError)
 
 
 class Unusable(UserError):
@@ -42,14 +40,23 @@ class Entry:
 
     name: its path inside the download. n_bytes: its size. written: its time, in seconds since 1970.
     problem: why it must not be read, empty if it may be; known without opening the file.
-    read: returns its bytes, or raises Unreadable.
+    content: returns its bytes, or raises any exception.
     """
 
     name: str
     n_bytes: int
     written: float
     problem: str
-    read: Callable[[], bytes]
+    content: Callable[[], bytes]
+
+    def read(self) -> bytes:
+        """Return the bytes of the file. Raises Unreadable and no other exception, whatever the file contains."""
+        try:
+            return self.content()
+        except Unreadable:
+            raise
+        except Exception as error:  # zipfile lets through what each method of compression raises
+            raise Unreadable(_why(error)) from error
 
     @property
     def too_large(self) -> bool:
@@ -68,13 +75,20 @@ def open_download(download: Path) -> Iterator[list[Entry]]:
         raise Unusable(f"there is no file or folder {shown(download)}")
     try:
         archive, not_text = open_archive(download)
-    except _BROKEN as error:
+    except Exception as error:
         raise Unusable(f"{shown(download.name)} is neither a folder nor a readable zip file: {error}") from error
     with archive:
-        infos = [info for info in archive.infolist() if not info.is_dir()]
+        infos = [
+            info for info in archive.infolist() if not info.filename.endswith("/")
+        ]  # `is_dir` fails for an empty name
         if len(infos) > MAX_FILES:
             raise Unusable(f"the archive holds {len(infos)} files, more than the limit of {MAX_FILES}")
         yield [_entry_in_zip(info, archive, info.header_offset in not_text) for info in infos]
+
+
+def _files(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """Return what is in an archive without its folders. `ZipInfo.is_dir` raises an error for an empty name."""
+    return [info for info in archive.infolist() if not info.filename.endswith("/")]
 
 
 def _entry_on_disk(path: Path, download: Path) -> Entry:
@@ -82,13 +96,13 @@ def _entry_on_disk(path: Path, download: Path) -> Entry:
     status = path.lstat()
     problem = "a symbolic link, which is not followed" if path.is_symlink() else _problem(name, status.st_size)
 
-    def read() -> bytes:
+    def content() -> bytes:
         file = read_file(path)
         if file.trouble and not file.trouble.endswith(EMPTY):
             raise Unreadable(file.trouble)
         return file.raw
 
-    return Entry(name, status.st_size, status.st_mtime, problem, read)
+    return Entry(name, status.st_size, status.st_mtime, problem, content)
 
 
 def _entry_in_zip(info: zipfile.ZipInfo, archive: zipfile.ZipFile, not_text: bool) -> Entry:
@@ -101,37 +115,40 @@ def _problem_in_zip(info: zipfile.ZipInfo) -> str:
 
 
 def _unzip(info: zipfile.ZipInfo, archive: zipfile.ZipFile) -> bytes:
-    try:
-        with archive.open(info) as source:
-            return source.read(MAX_BYTES)  # zipfile never reads more than file_size
-    except _BROKEN as error:
-        raise Unreadable(f"it cannot be unpacked: {shown(error)}") from error
+    with archive.open(info) as source:
+        return source.read(MAX_BYTES)  # zipfile never reads more than file_size
+
+
+def _why(error: Exception) -> str:
+    return f"it cannot be unpacked: {shown(error) or type(error).__name__}"
 
 
 def unpacked(entry: Entry) -> list[Entry]:
-    """Return the files in an entry that is itself a zip file, but not in zip files within; [entry] if it is none."""
+    """Return the files in an entry that is itself a zip file, but not in zip files inside it; otherwise [entry]."""
     if entry.problem or not entry.name.lower().endswith(ARCHIVES):
         return [entry]
     try:
         with zipfile.ZipFile(io.BytesIO(entry.read())) as archive:
-            infos = [info for info in archive.infolist() if not info.is_dir()]
-    except (*_BROKEN, Unreadable) as error:
-        return [replace(entry, problem=f"it cannot be unpacked: {shown(error)}")]
+            infos = [
+                info for info in archive.infolist() if not info.filename.endswith("/")
+            ]  # `is_dir` fails for an empty name
+    except Exception as error:
+        return [replace(entry, problem=_why(error))]
     if len(infos) > MAX_INNER_FILES:
         return [replace(entry, problem=f"it holds {len(infos)} files, more than the limit of {MAX_INNER_FILES}")]
     return [_inner(entry, info) for info in infos] or [replace(entry, problem=NO_NOTEBOOK)]
 
 
 def _inner(outer: Entry, info: zipfile.ZipInfo) -> Entry:
-    """Return a file in an entry that is a zip file; it is unpacked when it is read, so no archive stays in memory."""
+    """A file in an entry that is a zip file; it is unpacked when it is read, so no archive stays in memory."""
 
-    def read() -> bytes:
+    def content() -> bytes:
         with zipfile.ZipFile(io.BytesIO(outer.read())) as archive:
             return _unzip(info, archive)
 
     name = name_of(info)
     problem = NO_NOTEBOOK if name.lower().endswith(ARCHIVES) else _problem_in_zip(info)
-    return Entry(f"{outer.name}/{name}", info.file_size, outer.written, problem, read)
+    return Entry(f"{outer.name}/{name}", info.file_size, outer.written, problem, content)
 
 
 def _seconds(date_time: tuple[int, int, int, int, int, int]) -> float:
@@ -142,7 +159,7 @@ def _seconds(date_time: tuple[int, int, int, int, int, int]) -> float:
 
 
 def _problem(name: str, n_bytes: int) -> str:
-    """Return why a file must not be read, or an empty string."""
+    """Why a file must not be read, or an empty string."""
     parts = name.split("/")
     if not name.isprintable():
         return "its name holds control characters, or bytes that are not text"

@@ -11,7 +11,7 @@ from autograder.errors import UserError
 FILE = "comments.yml"
 EXAMPLE = Path(__file__).with_name("comments_example.yml")
 _KEY = "[a-z][a-z0-9_-]*"
-# Not the "#" of a heading, which a space follows, and not the one of an address or of an entity such as &#39;.
+# This skips the "#" of a heading, which a space follows, and the "#" in an address or in an entity such as &#39;.
 _USE = re.compile(rf"(?<![\w#&/.])#({_KEY})")
 
 
@@ -41,7 +41,7 @@ def keys_in(comment: str) -> list[str]:
 
 
 def expanded(comment: str, comments: Mapping[str, str]) -> str:
-    """Return a comment with texts in place of their keys, and without keys that no comment has.
+    """Replace each #key in a comment with its text, and drop unknown keys.
 
     In a course without reusable comments, a comment stays as it is.
     """

@@ -101,6 +101,10 @@ class Handout:
     def source(self, position: int) -> str:
         return _text(self.cells[position]["source"])
 
+    def stub(self, exercise: str) -> str:
+        """Return the released source of an exercise's cell."""
+        return self.source(self._positions[0][exercise])
+
     def kind(self, position: int) -> str:
         return self.cells[position]["cell_type"]
 
@@ -125,7 +129,7 @@ class Handout:
         return unique_ids(self.notebook)
 
     def other_chapter_with(self, ids: set[str]) -> str:
-        """Return the other chapter that has most of these ids; "" if this chapter has any of them, or no chapter."""
+        """Return the other chapter that has most of these ids; "" if this chapter has any, or no chapter has one."""
         if ids & self.unique_ids:
             return ""
         shared = {chapter: len(ids & others) for chapter, others in self.others.items()}
@@ -143,7 +147,7 @@ def check_cell(exercise: str) -> str:
 
 
 def exercise_of(cell: str) -> str:
-    """Return the name that people use for a graded cell: of the cell that checks an exercise, the exercise's."""
+    """Return the name that people use for a graded cell: the exercise's name for the cell that checks it."""
     return cell.removeprefix("check-")
 
 

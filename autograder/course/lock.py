@@ -32,8 +32,9 @@ def is_read_only(course: Path) -> bool:
 def course_lock(course: Path) -> Iterator[None]:
     """Hold the lock of a course. The system releases it when the process ends, however it ends.
 
-    nbgrader's own commands take the lock once, before they begin. Raises Busy if another command holds it, and
-    UserError if there is no course: the lock would make its folder.
+    nbgrader's own commands take the lock before they begin and, where the best attempt counts, once more for each
+    submission. Raises Busy if another command holds it, and UserError if there is no course: the lock would make its
+    folder.
     """
     require_course(course)
     try:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.course.json_file import read_json, write_json
+from autograder.course.files import read_json, write_json
 from check.words import did_you_mean
 
 FILE = "regrade.txt"
@@ -45,7 +45,7 @@ def parse(raw: bytes, exercises: Collection[str]) -> list[Request]:
     """Return the requests in the bytes of a regrade.txt, one for each exercise that it names.
 
     A line "softmax: why" begins a request, and the lines below it continue it. Text that names no exercise becomes a
-    request without one. Whatever the bytes are, this raises nothing. It cuts text beyond the limit, and says so in the
+    request without one. This never raises, whatever the bytes are. It cuts text beyond the limit, and says so in the
     request.
     """
     names = {name.casefold(): name for name in exercises}
@@ -66,7 +66,7 @@ def parse(raw: bytes, exercises: Collection[str]) -> list[Request]:
 
 
 def with_new(kept: Sequence[Request], new: Iterable[Request]) -> list[Request]:
-    """Return the kept requests and those of the new ones that ask for something else."""
+    """Return the kept requests, and the new ones that ask for something else."""
     asked = {(request.exercise, request.text) for request in kept}
     return [*kept, *(request for request in new if (request.exercise, request.text) not in asked)]
 

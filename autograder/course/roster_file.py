@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from autograder.course.json_file import read_json, write_json
+from autograder.course.files import read_json, write_json
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class RosterFile:
 
 
 def load_roster(course: Path) -> RosterFile:
-    """Return what is kept of earlier rosters. Raises UserError for a damaged file."""
+    """Return what earlier rosters said. Raises UserError for a damaged file."""
     advice = "restore it from a backup, or delete it and import again"
     return read_json(_file(course), RosterFile, RosterFile(), advice)
 
 
 def save_roster(course: Path, roster: RosterFile) -> None:
-    """Replace what is kept of earlier rosters."""
+    """Replace what earlier rosters said."""
     fields = asdict(roster) | {"withdrawn": sorted(roster.withdrawn)}
     write_json(_file(course), fields)
 

@@ -14,7 +14,7 @@ def case_seed(secret: int, chapter: str, exercise: str, submission: str) -> int:
     A file gets the same cases in every run, and no two files get the same cases. So a submission that finds out its
     cases and reveals them does not help another submission.
 
-    secret: the course's seed. submission: the fingerprint of the submitted file.
+    secret: the course's seed. submission: the digest of the submitted file.
     """
     message = "\0".join((chapter, exercise, submission)).encode()
     return int.from_bytes(hmac.digest(str(secret).encode(), message, "sha256"))

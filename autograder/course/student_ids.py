@@ -3,7 +3,7 @@
 An id becomes the name of a folder and part of nbgrader's glob patterns, and terminals show it.
 """
 
-MAX_BYTES = 200  # file systems allow 255, and file names add text before and after the id
+MAX_BYTES = 200  # file systems allow 255 bytes, and file names add text before and after the id
 _PATTERNS = set("*?[]/\\")
 
 

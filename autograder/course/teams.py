@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from autograder.course.json_file import read_json, write_json
+from autograder.course.files import read_json, write_json
 
 
 def save_teams(course: Path, chapter: str, teams: Mapping[str, Sequence[str]]) -> None:

@@ -13,6 +13,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -22,15 +23,17 @@ import numpy as np
 import solutions
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.hand_in import hand_in_of
+from autograder.authoring.short_mistakes import is_short
+from autograder.chapter.chapter import read_chapter
 from autograder.course.handout import check_cell, load_handout
 from autograder.course.seed import secret_seed
-from autograder.example import weights
+from autograder.example import example_weights as weights
 from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
 from autograder.grading.assignment import seeds_of
 from autograder.grading.dependencies import exercises_called, exercises_to_answer
 from autograder.grading.follow_through import functions_to_answer
-from autograder.grading.questions import Judgement, judge_exercise, questions_of
+from autograder.grading.judging import Judgement, judge_exercise, questions_of
 from autograder.grading.submitted_file import File
 from autograder.layout import chapter_names, number_and_word
 from autograder.pages import terminal
@@ -60,48 +63,49 @@ class _Chapter:
         self.handout, self.seed = load_handout(course, name), secret_seed(course)
         self.released = _load(course / "release" / name / f"{name}.ipynb")
         solved = _load(course / "source" / name / f"{name}.ipynb")
+        self.setup = read_chapter(name).setup
         self.stubs = {name: _source(_cell(self.released, name)) for name in self.exercises}
         self.solved = {name: _without_markers(_source(_cell(solved, name))) for name in self.exercises}
         self.hand_in = hand_in_of(name) if WEIGHTS in self.handout.graded else None
         self.points_of_weights = self.hand_in.points if self.hand_in else 0.0
         self.points = self.points_of_weights + sum(exercise.points for exercise in self.exercises.values())
-        used = {name for exercise in self.exercises.values() for name in exercise.uses}
+        called = {name for names in exercises_called(self.exercises, self.solved.values()).values() for name in names}
         functions = [exercise for exercise in self.exercises.values() if not isinstance(exercise.reference, type)]
         # No other exercise calls this one, so breaking it costs only its own points.
-        self.last = next(exercise for exercise in reversed(functions) if exercise.name not in used)
+        self.last = next(exercise for exercise in reversed(functions) if exercise.name not in called)
 
     def filled(self, **sources: str) -> dict[str, Any]:
         """Return the notebook with all exercises solved, except for those whose sources are given, and with weights."""
         notebook = copy.deepcopy(self.released)
         for name, source in {**self.solved, **sources}.items():
             _cell(notebook, name)["source"] = source
-        return self.with_weights(notebook, weights.honest())
+        return self.with_weights(notebook, weights.honest(self.name) if self.hand_in else None)
 
     def with_weights(self, notebook: dict[str, Any], raw: bytes | None) -> dict[str, Any]:
-        """Return the notebook with a file of weights in its output, or with none, if the chapter asks for weights."""
+        """If the chapter asks for weights, return the notebook with a file of them in its output, or without any."""
         if self.hand_in:
             _cell(notebook, check_cell(WEIGHTS))["outputs"] = [weights.output(raw, {})] if raw is not None else []
         return notebook
 
     def changed(self, student: str, description: str, notebook: dict[str, Any], **sources: str) -> Example:
-        """Return a submission with other sources than the solutions', and with the score that it must get."""
+        """Return a submission in which some sources replace the solutions, with the score that it must get."""
         content = _bytes(notebook)
         has_weights = self.hand_in and _cell(notebook, check_cell(WEIGHTS))["outputs"]
         score = self._earned(content, sources) + (self.points_of_weights if has_weights else 0.0)
         return Example(student, description, content, score)
 
     def _earned(self, content: bytes, sources: dict[str, str]) -> float:
-        """Return the points of a submission's exercises, without sandbox and nbgrader. Only safe for code of our own.
+        """The points of a submission's exercises, without sandbox and nbgrader. Safe only for our own code.
 
         The points depend on the submission's own cases: only some cases show what a mistake does to its callers.
         """
         questions = questions_of(self.name, seeds_of(File(content), self.handout, self.seed))
         namespace: dict[str, Any] = {"__name__": "__main__"}
         with np.errstate(all="ignore"):
-            for source in [_source(_cell(self.released, "setup")), *{**self.solved, **sources}.values()]:
+            for source in [self.setup, *{**self.solved, **sources}.values()]:
                 exec(compile(source, "<example>", "exec"), namespace)  # noqa: S102
         judgements = {name: _judged(key, namespace) for name, key in questions.items()}
-        called = exercises_called(self.exercises, {**self.solved, **sources}.values())
+        called = exercises_called(self.exercises, [self.setup, *{**self.solved, **sources}.values()])
         dependencies = exercises_to_answer(self.exercises, called)
         for name, key in questions.items():
             answered = functions_to_answer(name, dependencies, judgements)
@@ -111,7 +115,7 @@ class _Chapter:
     def _followed_through(
         self, first: Judgement, key: Key, answered: tuple[str, ...], namespace: dict[str, Any]
     ) -> Judgement:
-        """Return the better of two judgements: in the second one, references stand in for some functions."""
+        """The better of two judgements; in the second, references stand in for some functions."""
         with mock.patch.dict(namespace, {function: self.exercises[function].reference for function in answered}):
             return max(first, _judged(key, namespace), key=lambda judgement: judgement.earned)
 
@@ -151,10 +155,14 @@ def _honest(chapter: _Chapter) -> Iterator[Example]:
 
 
 def _mistaken(chapter: _Chapter) -> Iterator[Example]:
-    for n, exercise in enumerate(list(chapter.exercises.values())[:2], start=1):
-        mistake, wrong = next(iter(exercise.mistakes.values()))
-        edit = {exercise.name: standalone(wrong, exercise.name)}
-        yield chapter.changed(f"mistake-{n}", f"{exercise.name} {mistake.name}", chapter.filled(**edit), **edit)
+    mistakes = (
+        (name, mistake.name, wrong)
+        for name, exercise in chapter.exercises.items()
+        for mistake, wrong in [known for known in exercise.mistakes.values() if not is_short(known[1])][:1]
+    )
+    for n, (name, mistake, wrong) in enumerate(islice(mistakes, 2), start=1):
+        edit = {name: standalone(wrong, name)}
+        yield chapter.changed(f"mistake-{n}", f"{name} {mistake}", chapter.filled(**edit), **edit)
     last = chapter.last.name
     edit = {last: f"{standalone(chapter.last.reference, '_right')}\n\n\n{_NUDGED.format(name=last)}"}
     yield chapter.changed("unknown-mistake", f"{last} off by one percent", chapter.filled(**edit), **edit)
@@ -229,7 +237,7 @@ def _dishonest(chapter: _Chapter) -> Iterator[Example]:
     if chapter.hand_in is None:
         return
     without = chapter.points - chapter.points_of_weights
-    for student, description, raw, counts in weights.dishonest(chapter.hand_in):
+    for student, description, raw, counts in weights.dishonest(chapter.name):
         notebook = chapter.with_weights(chapter.filled(), raw)
         yield Example(student, description, _bytes(notebook), chapter.points if counts else without)
     cleared = chapter.with_weights(chapter.filled(), None)
@@ -238,10 +246,6 @@ def _dishonest(chapter: _Chapter) -> Iterator[Example]:
 
 def _judged(key: Key, namespace: dict[str, Any]) -> Judgement:
     return judge_exercise(key, [run(namespace[key.function], case.inputs) for case in key.cases])
-
-
-def _wrong_score(chapter: str, example: Example, earned: float) -> str:
-    return f"{chapter}: {example.student} ({example.description}) got {earned:g}, must get {example.score:g}"
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -279,7 +283,8 @@ def main(arguments: list[str] | None = None) -> int:
         rows = class_run.grade_class(course, chapter, students=submitted, jobs=3)  # one job waits for the endless one
         graded[chapter] = rows
         wrong += [
-            _wrong_score(chapter, submitted[row.student], row.report.earned)
+            f"{chapter}: {row.student} ({submitted[row.student].description}) got {row.report.earned:g}, "
+            f"must get {submitted[row.student].score:g}"
             for row in rows
             if row.report.earned != submitted[row.student].score
         ]

@@ -40,7 +40,8 @@ class _Rename(ast.NodeTransformer):
     """Give the global names in a function's body the names under which their definitions are included."""
 
     def __init__(self, function: Callable, definitions: dict[str, str]):
-        self.globals, self.definitions = vars(sys.modules[function.__module__]), definitions
+        enclosed = inspect.getclosurevars(function).nonlocals if isinstance(function, FunctionType) else {}
+        self.globals, self.definitions = {**vars(sys.modules[function.__module__]), **enclosed}, definitions
         methods = vars(function).values() if isinstance(function, type) else [function]
         codes: list[CodeType] = [method.__code__ for method in methods if isinstance(method, FunctionType)]
         for code in codes:
@@ -63,7 +64,7 @@ class _Rename(ast.NodeTransformer):
         if isinstance(value, ModuleType):
             self.definitions[name] = f"import {value.__name__} as {name}"
         elif not callable(value) or isinstance(value, partial):
-            source = self._expression(value)  # what it holds must be defined first
+            source = self._expression(value)  # what it uses must be defined first
             self.definitions[name] = f"{name} = {source}"
         elif not value.__module__.startswith(OURS):
             self.definitions[name] = f"from {value.__module__} import {value.__name__} as {name}"

@@ -1,4 +1,4 @@
-"""Turn a source notebook into the released one, and register it in the gradebook, by nbgrader's generate_assignment."""
+"""Turn a source notebook into the released one and register it, with nbgrader's generate_assignment."""
 
 from pathlib import Path
 from typing import Any
@@ -8,15 +8,15 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from autograder.course.configuration import nbgrader_config
 from autograder.errors import UserError
-from autograder.gradebook.configuration import nbgrader_config
 from autograder.gradebook.coursedir import CourseDirectory, open_coursedir, quiet_log
 from autograder.gradebook.engine import usable_gradebook
-from autograder.gradebook.queries import registered_cells
+from autograder.gradebook.queries import registered_notebook
 
 
 class NotGenerated(UserError):
-    """nbgrader cannot make the assignment; the message tells the instructor why."""
+    """nbgrader cannot generate the assignment; the message tells the instructor why."""
 
 
 class RestoreStub(NbGraderPreprocessor):
@@ -52,8 +52,8 @@ def generate(root: Path, name: str, repo: Path, database: str | None = None) -> 
 
 def refuse_unregistered(course: Path, name: str) -> None:
     """Raise UserError if the gradebook lacks an assignment; it may be a new gradebook beside an old release."""
-    with usable_gradebook():
-        registered = registered_cells(open_coursedir(course, name).db_url, name)
+    with usable_gradebook(open_coursedir(course, name)) as gradebook:
+        registered = registered_notebook(gradebook, name)
     if registered is None:
         raise UserError(
             f"{name} is released in {course}, but not in its gradebook, where the scores belong: run `autograder "

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.gradebook.attempts import keep_attempt, kept_attempts, save_sentence, which_counts
-from autograder.gradebook.forecast import Scorer
 from autograder.gradebook.state import ClassState
-from autograder.grading.assignment import fingerprint
+from autograder.grading.assignment import file_digest
 from autograder.grading.queue import Graded, GradingQueue
 from autograder.grading.submitted_file import read_file
+from autograder.scores.attempts import keep_attempt, kept_attempts, save_about_attempts
+from autograder.scores.which_attempt import which_counts
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ Chooser = Callable[[str, Path, Graded], Choice]
 def attempt_chooser(coursedir: CourseDirectory, grader: GradingQueue, state: ClassState, *, keep: bool) -> Chooser:
     """Return choose(student, file in `submitted`, its grading) -> the attempt that counts, as the course configures it.
 
-    keep: whether the file becomes one of the graded attempts, and what counts is stored. Raises UserError.
+    keep: whether to keep the file as a graded attempt, and to store which attempt counts. Raises UserError.
     """
     if which_counts(coursedir.config) == "last":
         return lambda student, path, graded: Choice(path, graded)
@@ -40,7 +40,7 @@ class _BestAttempt:
     def __init__(self, coursedir: CourseDirectory, grader: GradingQueue, state: ClassState, keep: bool) -> None:
         self._keep = keep
         self._course, self._chapter = Path(coursedir.root), coursedir.assignment_id
-        self._grader, self._state, self._scorer = grader, state, Scorer(coursedir)
+        self._grader, self._state = grader, state
 
     def __call__(self, student: str, submitted: Path, latest: Graded) -> Choice:
         """Return the attempt with the highest score; of equal ones, the last. Raises what grading raises."""
@@ -49,7 +49,7 @@ class _BestAttempt:
         kept = kept_attempts(self._course, student, self._chapter)
         last = latest.report.made_from["submission"]
         attempts = [
-            Choice(path, latest if fingerprint(read_file(path)) == last else self._grader.graded(path)) for path in kept
+            Choice(path, latest if file_digest(read_file(path)) == last else self._grader.graded(path)) for path in kept
         ]
         is_kept = any(attempt.graded is latest for attempt in attempts)
         if not attempts or not (is_kept or latest.report.trouble):
@@ -58,12 +58,11 @@ class _BestAttempt:
         best = max(range(len(attempts)), key=lambda number: (scores[number], number))
         sentence = _sentence(scores, best)
         if self._keep and kept:
-            save_sentence(self._course, student, self._chapter, sentence)
+            save_about_attempts(self._course, student, self._chapter, sentence)
         return Choice(attempts[best].path, attempts[best].graded, sentence)
 
     def _score(self, student: str, attempt: Choice) -> float:
-        late = self._state.seconds_late(student, attempt.path.parent)
-        return round(self._scorer.after(student, attempt.graded.report, late).total, 9)
+        return round(self._state.after(student, attempt.graded.report, attempt.path.parent).total, 9)
 
 
 def _sentence(scores: Sequence[float], best: int) -> str:

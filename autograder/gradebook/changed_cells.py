@@ -1,4 +1,4 @@
-"""Let an assignment that has submissions get new cells.
+"""Add cells to an assignment that has submissions.
 
 nbgrader refuses to add or remove cells once there are submissions (nbgrader/preprocessors/savecells.py), even a cell of
 text. Its tables have no such limit: a new exercise needs a row for its score in each submission.
@@ -7,12 +7,14 @@ text. Its tables have no such limit: a new exercise needs a row for its score in
 from collections.abc import Iterable
 
 from nbformat.notebooknode import NotebookNode
-from nbgrader.api import Comment, Grade, Gradebook, Notebook
+from nbgrader.api import Comment, Grade, Gradebook, Notebook, SubmittedNotebook
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import is_grade, is_locked, is_solution
 
 from autograder.course.handout import exercise_of
 from autograder.errors import UserError
-from autograder.gradebook.queries import registered_cells
+from autograder.gradebook.queries import registered_notebook
+from autograder.gradebook.score_log import logged_changes
 from check.words import count
 
 
@@ -20,20 +22,20 @@ class WouldLoseScores(UserError):
     """A release would remove exercises that have scores; the message names them."""
 
 
-def adapt_cells(database: str, name: str, released: NotebookNode) -> None:
-    """Give an assignment with submissions the cells of a new release, so that nbgrader accepts it; keep every score.
+def adapt_cells(gradebook: Gradebook, coursedir: CourseDirectory, released: NotebookNode) -> None:
+    """Give an assignment with submissions the cells of a new release, which nbgrader then accepts; keep every score.
 
     In each submission, a new exercise has 0 points until it is graded again. Does nothing without submissions. After a
     killed run, a second one completes the work.
 
     Raises WouldLoseScores.
     """
-    registered = registered_cells(database, name)
-    if registered is None or not registered.submissions:
+    name = coursedir.assignment_id
+    notebook = registered_notebook(gradebook, name)
+    if notebook is None or not notebook.submissions:
         return
-    with Gradebook(database) as gradebook:
-        notebook = gradebook.find_notebook(name, name)
-        _refuse_removals(notebook, released)
+    _refuse_removals(notebook, released)
+    with logged_changes(gradebook, coursedir, "released again"):
         _add_cells(gradebook, name, released.cells)
         gradebook.db.refresh(notebook)
         kept = {cell.metadata.nbgrader.grade_id for cell in released.cells}
@@ -41,15 +43,20 @@ def adapt_cells(database: str, name: str, released: NotebookNode) -> None:
             if cell.name not in kept:
                 gradebook.db.delete(cell)  # a paragraph or a demonstration, which has no score
         for submitted in notebook.submissions:
-            graded = {grade.cell_id for grade in submitted.grades}
-            commented = {comment.cell_id for comment in submitted.comments}
-            for cell in notebook.grade_cells:
-                if cell.id not in graded:
-                    gradebook.db.add(Grade(cell=cell, notebook=submitted, auto_score=0.0))
-            for cell in notebook.solution_cells:
-                if cell.id not in commented:
-                    gradebook.db.add(Comment(cell=cell, notebook=submitted))
+            _complete(gradebook, notebook, submitted)
         gradebook.db.commit()
+
+
+def _complete(gradebook: Gradebook, notebook: Notebook, submitted: SubmittedNotebook) -> None:
+    """Give a submitted notebook the scores and comments that it lacks."""
+    graded = {grade.cell_id for grade in submitted.grades}
+    commented = {comment.cell_id for comment in submitted.comments}
+    for cell in notebook.grade_cells:
+        if cell.id not in graded:
+            gradebook.db.add(Grade(cell=cell, notebook=submitted, auto_score=0.0))
+    for cell in notebook.solution_cells:
+        if cell.id not in commented:
+            gradebook.db.add(Comment(cell=cell, notebook=submitted))
 
 
 def _refuse_removals(notebook: Notebook, released: NotebookNode) -> None:
@@ -67,7 +74,7 @@ def _refuse_removals(notebook: Notebook, released: NotebookNode) -> None:
 
 
 def _add_cells(gradebook: Gradebook, name: str, cells: Iterable[NotebookNode]) -> None:
-    """Add the cells that the gradebook lacks. nbgrader brings their content up to date when it makes the release."""
+    """Add the cells that the gradebook lacks. nbgrader updates their content when it generates the release."""
     for cell in cells:
         grade_id, kind = cell.metadata.nbgrader.grade_id, {"cell_type": cell.cell_type}
         if is_grade(cell):

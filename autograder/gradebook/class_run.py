@@ -4,21 +4,22 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from autograder.course.lock import Busy, course_lock
-from autograder.gradebook.rows import Incomplete, StudentRow
 from autograder.grading.client import connected
-from autograder.grading.queue import NoSubmissions, handed_in, invalid_id_messages, open_queue, submissions
+from autograder.grading.queue import open_queue
+from autograder.grading.submissions import NoSubmissions, invalid_id_messages, submissions, submitted_files
 from autograder.layout import chapter_names
+from autograder.scores.rows import Incomplete, StudentRow
 from check.words import listed, shown
 
 __all__ = ["Incomplete", "NoSubmissions", "chapters_handed_in", "grade_class"]
 
 
 def chapters_handed_in(course: Path, students: Sequence[str] = ()) -> dict[str, list[str]]:
-    """Return chapter -> those of the students who handed it in; without students, all chapters and no students.
+    """Return chapter -> which of the students handed it in; without students, every chapter that was handed in.
 
     Raises NoSubmissions if there are none, or if one of the students handed in nothing.
     """
-    ids = {chapter: handed_in(course, chapter).keys() for chapter in chapter_names()}
+    ids = {chapter: submitted_files(course, chapter).keys() for chapter in chapter_names()}
     if missing := sorted(set(students).difference(*ids.values())):
         raise NoSubmissions(f"no submission by {listed(map(shown, missing))} in {course / 'submitted'}")
     if not any(ids.values()):
@@ -47,7 +48,7 @@ def grade_class(
         course: the course folder.
         chapter: "01_attention".
         students: ids; all students with a submission, if none is given.
-        jobs: how many submissions at a time; by default as many as there are processors.
+        jobs: how many submissions at a time; None for `default_jobs`.
         scheduler: address of a Dask scheduler, whose workers grade instead of this machine.
         tls: folder of the scheduler's certificates.
         trusting: grade on a scheduler without certificates that others can reach.
@@ -70,7 +71,7 @@ def grade_class(
     with course_lock(course), connected(scheduler, jobs, tls=tls, trusting=trusting) as client:
         grader = open_queue(course, chapter, client, sandbox=sandbox, force=force)
         grader.expect(paths.values())
-        # Importing nbgrader takes seconds, in which the first sandboxes run.
+        # Importing nbgrader takes seconds; meanwhile the first sandboxes run.
         from autograder.gradebook.assignments import refuse_unregistered
         from autograder.gradebook.regrading import gather, gradable
         from autograder.gradebook.write import write_class
@@ -82,6 +83,6 @@ def grade_class(
         if not dry_run:
             gather(course, chapter, gradable(grader.assignment.released))
         rows = write_class(grader, course, chapter, paths, force=force, dry_run=dry_run)
-    if not students and (bad := invalid_id_messages(handed_in(course, chapter))):
+    if not students and (bad := invalid_id_messages(submitted_files(course, chapter))):
         raise Incomplete(rows, bad)
     return rows

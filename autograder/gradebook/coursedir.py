@@ -7,13 +7,19 @@ from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.gradebook.configuration import nbgrader_config
+from autograder.course.configuration import nbgrader_config
 from autograder.layout import REPO
 
 
 def open_coursedir(course: Path, chapter: str, repo: Path = REPO) -> CourseDirectory:
     """Return nbgrader's view of a course folder, for one assignment."""
     return CourseDirectory(config=nbgrader_config(course, repo), assignment_id=chapter)
+
+
+def student_file(coursedir: CourseDirectory, folder: str, student: str, ending: str = "ipynb") -> Path:
+    """Return the path of a student's file of the chapter in a folder of the course, such as "submitted"."""
+    chapter = coursedir.assignment_id
+    return Path(coursedir.format_path(folder, student, chapter), f"{chapter}.{ending}")
 
 
 @contextmanager
@@ -28,7 +34,7 @@ def quiet_log() -> Iterator[tuple[logging.Logger, list[str]]]:
 
 @contextmanager
 def no_tracebacks() -> Iterator[None]:
-    """Keep nbgrader from logging, with a traceback, what goes wrong with the gradebook. It raises that as well."""
+    """Keep nbgrader from logging tracebacks of the gradebook's errors, which it also raises."""
     gradebooks = logging.getLogger("tornado.application")
     level = gradebooks.level
     gradebooks.setLevel(logging.CRITICAL)

@@ -1,81 +1,72 @@
-"""Open nbgrader's gradebook quickly, and wait while another program holds it."""
+"""Open the gradebook, wait while another program holds it, and say so if it stays that way."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache, partial
 from typing import Any
 
-import sqlalchemy
-from nbgrader import api
 from nbgrader.api import Comment, Grade, Gradebook
-from sqlalchemy import Engine, Index, event
+from nbgrader.coursedir import CourseDirectory
+from sqlalchemy import Dialect, Engine, Index, event
 from sqlalchemy.exc import OperationalError
-from sqlalchemy.orm import Session, scoped_session
 
 from autograder.course.lock import Busy
 from autograder.gradebook.coursedir import no_tracebacks
 
 PATIENCE = 30  # seconds to wait for another program that is writing to a SQLite file
 
-# nbgrader looks for the scores and comments of a submission, but indexes only those of a cell. Without an index of
-# ours, each of these questions reads the scores or comments of the whole course.
+# nbgrader queries the scores and comments of a submission, but indexes them only by cell. Without our indexes, each of
+# these queries reads the scores or comments of the whole course.
 INDEXES = [Index(f"{table.__tablename__}_of_notebook", table.notebook_id) for table in (Grade, Comment)]
 
 
 @contextmanager
-def shared_engine() -> Iterator[list[OperationalError]]:
-    """Let all gradebooks that nbgrader opens inside the context share one engine, and wait for a locked file.
+def watched_engines() -> Iterator[list[OperationalError]]:
+    """Let all connections made inside the context wait for a locked file, including those of nbgrader's own commands.
 
-    nbgrader opens the gradebook several times for a submission. Making an engine takes as long as its queries, and so
-    does looking for its tables and its course, for which only the first gradebook looks. Yields a list that collects
-    the errors that keep the database from being used, because nbgrader turns them into others.
+    Yields a list of the errors that make the database unusable, because nbgrader raises others instead.
     """
     errors: list[OperationalError] = []
-    opened: dict[tuple[str, str], Gradebook] = {}
-    create_engine, open_gradebook = api.create_engine, Gradebook.__init__
 
-    def open_quickly(gradebook: Gradebook, url: str, course: str = "default_course", *authenticator: Any) -> None:
-        if first := opened.get((url, course)):
-            vars(gradebook).update(vars(first), db=scoped_session(first.db.session_factory))
-        else:
-            open_gradebook(gradebook, url, course, *authenticator)
-            opened[url, course] = gradebook
+    def wait(dialect: Dialect, record: Any, arguments: Any, options: dict[str, Any]) -> None:
+        if dialect.name == "sqlite":
+            options.setdefault("timeout", PATIENCE)
 
-    api.create_engine = lru_cache(partial(_engine, errors))
-    Gradebook.__init__ = open_quickly
+    def note(context: Any) -> None:
+        if isinstance(context.sqlalchemy_exception, OperationalError):
+            errors.append(context.sqlalchemy_exception)
+
+    listeners: dict[str, Callable[..., None]] = {"do_connect": wait, "handle_error": note}
+    for name, listener in listeners.items():
+        event.listen(Engine, name, listener)
     try:
         yield errors
     finally:
-        api.create_engine, Gradebook.__init__ = create_engine, open_gradebook
+        for name, listener in listeners.items():
+            event.remove(Engine, name, listener)
 
 
 @contextmanager
-def one_transaction(url: str, course: str) -> Iterator[Gradebook]:
-    """Let all gradebooks opened inside the context share one session, and commit at its end what they did, or nothing.
+def one_transaction(gradebook: Gradebook) -> Iterator[None]:
+    """Commit what the body did in the gradebook's session, or undo it if the body raises."""
+    try:
+        yield
+        gradebook.db.commit()
+    finally:
+        gradebook.db.rollback()  # does nothing after a commit
 
-    Inside, a commit only sends what has changed to the database. Yields the gradebook.
-    """
-    with Gradebook(url, course) as gradebook, gradebook.engine.begin() as connection:
-        session = Session(connection, join_transaction_mode="rollback_only", expire_on_commit=False)
-        open_gradebook, close_gradebook = Gradebook.__init__, Gradebook.close
 
-        def join(other: Gradebook, *arguments: Any) -> None:
-            vars(other).update(vars(gradebook), db=session)
-
-        Gradebook.__init__, Gradebook.close = join, lambda other: None
-        try:
-            yield Gradebook(url, course)
-        finally:
-            Gradebook.__init__, Gradebook.close = open_gradebook, close_gradebook
-            session.close()
+def open_gradebook(coursedir: CourseDirectory) -> Gradebook:
+    """Return the gradebook of a course, for use in a `with` statement."""
+    return Gradebook(coursedir.db_url, coursedir.course_id)
 
 
 @contextmanager
-def usable_gradebook() -> Iterator[None]:
-    """Share one engine inside the context, and raise Busy if the gradebook cannot be used."""
-    with no_tracebacks(), shared_engine() as errors:
+def usable_gradebook(coursedir: CourseDirectory) -> Iterator[Gradebook]:
+    """Open the gradebook of a course. Raises Busy if it cannot be used inside the context."""
+    with no_tracebacks(), watched_engines() as errors:
         try:
-            yield
+            with open_gradebook(coursedir) as gradebook:
+                yield gradebook
         except Exception as error:
             if errors:
                 raise Busy(why_unusable(errors[0])) from error
@@ -97,15 +88,3 @@ def why_unusable(error: OperationalError) -> str:
             "database browser: close it"
         )
     return f"{reason}. What is graded is kept, and the same command continues from there."
-
-
-def _engine(errors: list[OperationalError], url: str, **options: Any) -> Engine:
-    waiting = {"connect_args": {"timeout": PATIENCE}} if url.startswith("sqlite") else {}
-    engine = sqlalchemy.create_engine(url, **options, **waiting)
-
-    @event.listens_for(engine, "handle_error")
-    def _(context: Any) -> None:
-        if isinstance(context.sqlalchemy_exception, OperationalError):
-            errors.append(context.sqlalchemy_exception)
-
-    return engine

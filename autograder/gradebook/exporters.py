@@ -3,8 +3,7 @@
 nbgrader export --exporter=autograder.gradebook.exporters.CanvasExporter --to=grades.csv
 """
 
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from nbgrader.api import Gradebook
@@ -32,9 +31,9 @@ class CsvExporter(ExportPlugin):
         write_table(self.table(grades), Path(self.to or "grades.csv"))
 
     def _roster(self) -> RosterFile:
-        """Return what is kept of earlier rosters; nothing without a parent, which tells where the course is.
+        """Return what is stored of earlier rosters; nothing without a parent.
 
-        The course is the parent, or belongs to the parent if that is nbgrader's own export command.
+        The parent is the course, or nbgrader's own export command, which has the course.
         """
         coursedir: CourseDirectory | None = getattr(self.parent, "coursedir", self.parent)
         return load_roster(Path(coursedir.root)) if coursedir else RosterFile()
@@ -60,9 +59,10 @@ def export_grades(course: Path, to: str, chapters: Iterable[str], output: Path) 
 
     to: a name in EXPORTERS. Raises UserError, Busy.
     """
-    with _open_gradebook(course) as gradebook:
-        parent = open_coursedir(course, "")
-        EXPORTERS[to](parent=parent, to=str(output), assignment=list(chapters)).export(gradebook)
+    require_course(course)
+    coursedir = open_coursedir(course, "")
+    with usable_gradebook(coursedir) as gradebook:
+        EXPORTERS[to](parent=coursedir, to=str(output), assignment=list(chapters)).export(gradebook)
 
 
 def fill_in(
@@ -77,12 +77,15 @@ def fill_in(
 
     Raises UserError, Busy, UnusableTable.
     """
-    grades = final_grades(course, chapters)
-    roster = known_students(open_coursedir(course, ""))
+    require_course(course)
+    roster = load_roster(course)
+    with usable_gradebook(open_coursedir(course, "")) as gradebook:
+        grades = read_grades(gradebook, chapters, roster=roster)
+        known = known_students(gradebook, roster)
     if to == "canvas":
-        filled = fill_canvas(sheet, grades, roster, title, scale=scale)
+        filled = fill_canvas(sheet, grades, known, title, scale=scale)
     else:
-        filled = fill_moodle(sheet, grades, roster, scale=scale)
+        filled = fill_moodle(sheet, grades, known, scale=scale)
     write_table(filled.rows, output)
     return filled
 
@@ -92,13 +95,6 @@ def final_grades(course: Path, chapters: Collection[str]) -> Grades:
 
     Raises UserError, Busy.
     """
-    with _open_gradebook(course) as gradebook:
-        return read_grades(gradebook, chapters, roster=load_roster(course))
-
-
-@contextmanager
-def _open_gradebook(course: Path) -> Iterator[Gradebook]:
     require_course(course)
-    coursedir = open_coursedir(course, "")
-    with usable_gradebook(), Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        yield gradebook
+    with usable_gradebook(open_coursedir(course, "")) as gradebook:
+        return read_grades(gradebook, chapters, roster=load_roster(course))

@@ -1,12 +1,11 @@
-"""Build the notebook that nbgrader goes on with: the released one, with the student's work and our verdicts in it.
+"""Build the notebook that instructors grade: the released one, with the student's work and our verdicts.
 
-Only the text of cells is taken from the student's notebook, so no duplicated id, tag, metadata or output of theirs can
-get in. The chapter's own text and demonstrations are left out, and what remains is what an instructor grades.
+It takes only the text of cells from the student's notebook, and none of its ids, tags, metadata or outputs. The
+chapter's own text and demonstrations are left out.
 """
 
 import copy
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -16,6 +15,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbformat.v4.rwbase import split_lines, strip_transient
 
 from autograder.course.handout import Handout
+from autograder.grading.cells_to_run import judged_in_another_cell
 from autograder.grading.reading import Submission
 from autograder.grading.report import Report
 from check.messages import as_html, as_text
@@ -35,11 +35,14 @@ def rebuild(submission: Submission, report: Report, released: Handout) -> Notebo
     )
     notebook.cells = [*_notes_cell(report), *_own_cells(submission, -1)]
     graded = (*released.editable, *released.graded.values())
+    elsewhere = judged_in_another_cell(submission, released)
     for position in range(len(released.cells)):
         if position + 1 in released.editable and released.kind(position) == "markdown":
             notebook.cells.append(_introduction(position, released))
         if position in graded:
             notebook.cells.append(_graded_cell(position, submission, report, released))
+        if position in released.editable and released.grade_id(position) in elsewhere:
+            notebook.cells[-1].metadata["judged"] = elsewhere[released.grade_id(position)]
         notebook.cells += _own_cells(submission, position)
     return notebook
 
@@ -86,22 +89,15 @@ def _graded_cell(position: int, submission: Submission, report: Report, released
     if cell.cell_type == "code":
         cell.outputs, cell.execution_count = [], None
     for function, check in released.graded.items():
-        if check == position:
-            cell.outputs = list(_outputs(report.result(function), report))
+        if check == position and not report.trouble:
+            cell.outputs = [_verdict(report.result(function))]
     return cell
 
 
-def _outputs(result: Result, report: Report) -> Iterator[NotebookNode]:
-    """Yield the verdict, and the score in the form that nbgrader reads: the value of the cell.
+def _verdict(result: Result) -> NotebookNode:
+    """Return the output of a check. nbformat's `new_output` also validates it, which takes longer than all the rest.
 
-    Nothing goes to stderr, because nbgrader gives zero to a cell that writes there.
+    It does not go to stderr, because formgrader would show it as an error.
     """
-    if not report.trouble:
-        yield _output("display_data", {"text/html": as_html(result), "text/plain": as_text(result)})
-    score = min(result.earned, result.points)
-    yield _output("execute_result", {"text/plain": repr(float(score))}, execution_count=1)
-
-
-def _output(kind: str, data: dict[str, str], **others: int) -> NotebookNode:
-    """Return an output of a cell. nbformat's `new_output` also validates it, which takes longer than all the rest."""
-    return nbformat.from_dict({"output_type": kind, "data": data, "metadata": {}, **others})
+    data = {"text/html": as_html(result), "text/plain": as_text(result)}
+    return nbformat.from_dict({"output_type": "display_data", "data": data, "metadata": {}})

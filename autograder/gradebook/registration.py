@@ -1,4 +1,4 @@
-"""Read what the gradebook has of an assignment, without importing nbgrader, which takes seconds."""
+"""Read an assignment from the gradebook without importing nbgrader, which takes seconds."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from autograder.gradebook.configuration import nbgrader_config
+from autograder.course.configuration import nbgrader_config
 from autograder.layout import REPO
 
 _CELLS = text("""
@@ -17,18 +17,18 @@ _CELLS = text("""
 
 
 class Registration(NamedTuple):
-    """What the gradebook has of an assignment: when it is due ("None" for never), and the names of its cells."""
+    """An assignment in the gradebook: when it is due ("None" for never), and the names of its cells."""
 
     due: str
     cells: tuple[str, ...]
 
 
 def registration(course: Path, chapter: str, repo: Path = REPO) -> Registration:
-    """Return what the gradebook has of an assignment; no cells if it does not have it or cannot be read."""
+    """Return an assignment as the gradebook knows it; without cells if it is missing or unreadable."""
     unknown = Registration("None", ())
     url = make_url(database_url(course, repo))
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
-        return unknown  # connecting would make the file
+        return unknown  # connecting would create the file
     try:
         engine = create_engine(url)
         with engine.connect() as connection:

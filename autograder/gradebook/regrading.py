@@ -15,28 +15,28 @@ from autograder.course.lock import is_read_only
 from autograder.course.regrade_requests import FILE, Request, load_requests, parse, save_requests, with_new
 from autograder.course.student_ids import reason_to_reject_id
 from autograder.errors import UserError
-from autograder.gradebook.late_penalty import store_penalties
-from autograder.grading.queue import handed_in
+from autograder.gradebook.counting import store_penalties
+from autograder.grading.submissions import submitted_files
 from autograder.grading.submitted_file import read_file
 from check.words import did_you_mean, listed, shown
 
 
 def gradable(released: Handout) -> dict[str, str]:
-    """Return what a request can be about -> its graded cell: the exercises, and the texts that people grade."""
+    """Map everything that a request can be about to its graded cell: exercises, and texts that people grade."""
     exercises = {name: released.grade_id(position) for name, position in released.graded.items()}
     texts = {released.grade_id(i): released.grade_id(i) for i in released.editable if released.points(i) is not None}
     return texts | exercises
 
 
 def gather(course: Path, chapter: str, names: Collection[str]) -> dict[str, list[Request]]:
-    """Keep the requests that students have handed in since the last time; return student -> all requests.
+    """Store the requests that students have handed in since the last call; return student -> all requests.
 
-    The caller holds the course's lock, unless the course is read-only, which then keeps nothing. names: from
+    The caller holds the course's lock. A read-only course has no lock, and nothing is stored in it. names: from
     `gradable`.
     """
     kept = load_requests(course, chapter)
     gathered = dict(kept)
-    for student, notebook in handed_in(course, chapter).items():
+    for student, notebook in submitted_files(course, chapter).items():
         path = notebook.with_name(FILE)
         if path.exists() and not reason_to_reject_id(student):
             gathered[student] = with_new(kept.get(student, []), parse(read_file(path).raw, names))
@@ -60,10 +60,10 @@ def set_score(gradebook: Gradebook, coursedir: CourseDirectory, student: str, ce
 
 
 def answered(requests: list[Request], exercise: str, answer: str) -> list[Request]:
-    """Return a student's requests, of which those about an exercise have an answer.
+    """Answer a student's open requests about an exercise, and return all of the student's requests.
 
-    If none is open, the requests without an exercise get the answer, because one of them may mean this exercise. If
-    none of these is open either, the answer replaces the last one about the exercise. Raises UserError if there is no
+    If no such request is open, those that name no exercise get the answer, because they may mean this one. If none of
+    these is open either, the answer replaces the last answer about the exercise. Raises UserError if there is no
     request.
     """
     for about in (exercise, ""):

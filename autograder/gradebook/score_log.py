@@ -15,13 +15,14 @@ from pathlib import Path
 
 import msgspec
 from filelock import FileLock
+from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import OperationalError
 
 from autograder.course.handout import exercise_of
 from autograder.errors import UserError
-from autograder.gradebook.marks import Marks
-from autograder.gradebook.queries import read_marks
+from autograder.gradebook.queries import read_book
+from autograder.scores.marks import Marks
 
 FILE = "scores.log"
 LATE = "(late)"
@@ -60,11 +61,13 @@ def read_changes(course: Path) -> list[ScoreChange]:
         raise UserError(f"{path} is damaged ({error}): restore it from a backup, or move it away") from error
 
 
-def log_changes(coursedir: CourseDirectory, why: str, reasons: Mapping[str, str], who: str) -> list[ScoreChange]:
-    """Append what the gradebook has and the log has not, and return it.
+def log_changes(
+    gradebook: Gradebook, coursedir: CourseDirectory, why: str, reasons: Mapping[str, str], who: str
+) -> list[ScoreChange]:
+    """Append the changes that the log lacks, and return them.
 
     Args:
-        why: the reason for every student of whom `reasons` says nothing.
+        why: the reason for students who are not in `reasons`.
         reasons: student -> why the score in this coursedir's chapter changed.
     """
     course = Path(coursedir.root)
@@ -72,7 +75,7 @@ def log_changes(coursedir: CourseDirectory, why: str, reasons: Mapping[str, str]
         known = _known(read_changes(course))
         book = {
             (student, chapter): marks
-            for chapter, of_chapter in read_marks(coursedir).marks.items()
+            for chapter, of_chapter in read_book(gradebook).marks.items()
             for student, marks in of_chapter.items()
         }
         now = datetime.now(UTC).replace(microsecond=0)
@@ -95,19 +98,25 @@ def log_changes(coursedir: CourseDirectory, why: str, reasons: Mapping[str, str]
 
 
 @contextmanager
-def logged_changes(coursedir: CourseDirectory, why: str, who: str = "") -> Iterator[dict[str, str]]:
+def logged_changes(
+    gradebook: Gradebook, coursedir: CourseDirectory, why: str, who: str = ""
+) -> Iterator[dict[str, str]]:
     """Log the changes that the body makes, even if it fails, and those that other programs made before.
+
+    What the body does not commit is undone.
 
     Yields a dict into which the body may write student -> reason. who: by default the account of this process.
     """
     reasons: dict[str, str] = {}
-    log_changes(coursedir, ELSEWHERE if (Path(coursedir.root) / FILE).exists() else BEGIN, {}, "unknown")
+    log_changes(gradebook, coursedir, ELSEWHERE if (Path(coursedir.root) / FILE).exists() else BEGIN, {}, "unknown")
+    gradebook.db.rollback()  # the body may take a long time, and must not hold a lock
     try:
         yield reasons
     finally:
-        # What cannot be logged now, the next command logs as a change by another program.
+        # If this cannot be logged now, the next command logs it as a change by another program.
         with suppress(OperationalError, OSError):
-            log_changes(coursedir, why, reasons, who or account())
+            gradebook.db.rollback()
+            log_changes(gradebook, coursedir, why, reasons, who or account())
 
 
 def account() -> str:

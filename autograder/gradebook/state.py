@@ -4,32 +4,28 @@ import json
 import math
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from nbformat.v4 import to_notebook
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.utils import determine_grade
 
-from autograder.course.comments import load_comments
-from autograder.course.handout import exercise_of
-from autograder.course.regrade_requests import load_requests
-from autograder.gradebook.attempts import attempts_sentences, which_counts
-from autograder.gradebook.deadlines import load_rules, sentences
-from autograder.gradebook.hand_in_times import seconds_late
-from autograder.gradebook.late_penalty import late_penalty
-from autograder.gradebook.plugin import guarded
+from autograder.gradebook.counting import Counting
+from autograder.gradebook.coursedir import student_file
+from autograder.gradebook.guarded_course import guarded
 from autograder.gradebook.queries import (
-    computed_scores,
     due_date,
     handed_in_and_due,
-    manual_fingerprints,
-    page_fingerprint,
-    scores_and_penalties,
+    manual_digests,
+    read_book,
 )
-from autograder.gradebook.voids import load_voids
 from autograder.grading.report import Report, Reports
+from autograder.scores.hand_in_times import seconds_late
+from autograder.scores.marks import Marks
+from autograder.scores.notices import Notices, read_notices
+from autograder.scores.which_attempt import which_counts
+from check.scoring import Result
 
 HANDED_IN_AGAIN = "handed in again"
 _REASONS = {
@@ -45,22 +41,22 @@ _REASONS = {
 class ClassState:
     """What is recorded of a class.
 
-    scores: student id -> exercise -> the computed score.
+    marks: student id -> the marks in the gradebook. points: the maximum, None if the gradebook does not have it.
+    counting: how the chapter counts.
     """
 
-    def __init__(self, coursedir: CourseDirectory, reports: Reports) -> None:
-        self.scores = computed_scores(coursedir)
-        with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-            self._by_hand = manual_fingerprints(gradebook, coursedir.assignment_id)
-            self._times = handed_in_and_due(gradebook, coursedir.assignment_id)
-            self._penalties = scores_and_penalties(gradebook, coursedir.assignment_id)
-        self._due = due_date(coursedir)
-        self._rules = load_rules(Path(coursedir.root), coursedir.assignment_id)
-        self._comments = load_comments(Path(coursedir.root))
-        self._requests = load_requests(Path(coursedir.root), coursedir.assignment_id)
-        self._voids = load_voids(Path(coursedir.root), coursedir.assignment_id)
-        self._counts = which_counts(coursedir.config)
-        self._configured, self._coursedir, self._reports = coursedir, guarded(coursedir), reports
+    def __init__(self, gradebook: Gradebook, coursedir: CourseDirectory, reports: Reports) -> None:
+        chapter = coursedir.assignment_id
+        book = read_book(gradebook, chapter)
+        self.marks, self.points = book.marks.get(chapter, {}), book.points.get(chapter)
+        self.counting = Counting(coursedir)
+        self._by_hand = manual_digests(gradebook, chapter)
+        self._times = handed_in_and_due(gradebook, chapter)
+        self._due = due_date(gradebook, chapter)
+        gradebook.db.rollback()  # grading takes a long time, and must not hold a lock
+        counts = which_counts(coursedir.config)
+        self._notices = read_notices(Path(coursedir.root), chapter, counts)
+        self._coursedir, self._reports = guarded(coursedir), reports
 
     def why(self, student: str, report: Report, folder: Path | None = None) -> str:
         """Return why this report has to be written, in plain words; empty if all of it is recorded.
@@ -77,35 +73,42 @@ class ClassState:
         late = self.seconds_late(student, folder)
         if record["late"] != late:
             return "the due date or the time of handing in changed"
-        if record.get("share", 1.0) != self._rules.share(late):
+        if record.get("share", 1.0) != self.counting.rules.share(late):
             return "the credit for late work changed"
-        scores = self.scores.get(student, {})
-        same = all(scores.get(exercise_of(cell)) == score for cell, score in self._voids.scores(report).items())
-        if not same:
+        before, after = self.marks.get(student, Marks()), self.after(student, report, folder)
+        if before.cells != after.cells:
             return "the gradebook had another score"
-        raw, penalty = self._penalties[student]  # an instructor may have set a score by hand since
-        expected = late_penalty(self._configured, student, raw, late) if late else 0.0
-        return "" if math.isclose(penalty, expected, abs_tol=1e-9) else "the penalty for late work changed"
+        # An instructor may have set a score by hand since then.
+        same = math.isclose(before.penalty, after.penalty, abs_tol=1e-9)
+        return "" if same else "the penalty for late work changed"
 
-    def page(self, student: str) -> str:
-        """Return the fingerprint of what a student's page shows besides the notebook."""
-        notices = [*sentences(self._due, self._rules, student), *self._voids.sentences]
-        course, chapter = Path(self._coursedir.root), self._coursedir.assignment_id
-        notices += attempts_sentences(course, student, chapter, self._counts)
-        by_hand, requests = self._by_hand.get(student, ""), self._requests.get(student, [])
-        return page_fingerprint(by_hand, self._comments, notices, requests)
+    def after(self, student: str, report: Report, folder: Path | None = None) -> Marks:
+        """Return the marks that grading gives a student. folder: as for `why`."""
+        so_far = self.marks.get(student, Marks()).cells
+        return self.counting.counted(student, report, so_far, self.seconds_late(student, folder))
+
+    def notices(self, student: str) -> Notices:
+        """Return what a student's page says besides the notebook and its scores."""
+        return self._notices(student, self._due, self._by_hand.get(student, ""))
 
     def seconds_late(self, student: str, folder: Path | None = None) -> float:
         """Return by how many seconds a submission is late, as nbgrader will count when it is graded.
 
-        The time in timestamp.txt comes before the one that the gradebook has. folder: that of an attempt, by default
-        the one in `submitted`.
+        folder: as for `time_handed_in`.
         """
-        submitted = self._coursedir.format_path("submitted", student, self._coursedir.assignment_id)
-        handed_in, due = self._times.get(student, (None, self._due))
-        if student in self._rules.extensions:
-            due = self._rules.due(student, self._due)
-        return seconds_late(self._coursedir.get_existing_timestamp(str(folder or submitted)) or handed_in, due)
+        _, due = self._times.get(student, (None, self._due))
+        if student in self.counting.rules.extensions:
+            due = self.counting.rules.due(student, self._due)
+        return seconds_late(self.time_handed_in(student, folder), due)
+
+    def time_handed_in(self, student: str, folder: Path | None = None) -> datetime | None:
+        """Return the time in timestamp.txt, or else the one that the gradebook has.
+
+        folder: that of an attempt, by default the one in `submitted`.
+        """
+        folder = folder or student_file(self._coursedir, "submitted", student).parent
+        recorded, _ = self._times.get(student, (None, None))
+        return self._coursedir.get_existing_timestamp(str(folder)) or recorded
 
 
 def grading_record(coursedir: CourseDirectory, student: str) -> dict[str, Any]:
@@ -113,22 +116,17 @@ def grading_record(coursedir: CourseDirectory, student: str) -> dict[str, Any]:
     return _autograded(coursedir, student).get("metadata", {}).get("autograder", {})
 
 
-def autograded_score(coursedir: CourseDirectory, student: str, name: str) -> float | None:
-    """Return the score that grading computed for a graded cell, as nbgrader reads it from a student's notebook.
-
-    None for a text that only people can grade, and without a notebook, until the student is graded again.
-    """
-    notebook = _autograded(coursedir, student)
-    cells = to_notebook(notebook).cells if notebook else ()  # in the file, a cell's source is a list of lines
-    named = (cell for cell in cells if cell.metadata.get("nbgrader", {}).get("grade_id") == name)
-    return next((determine_grade(cell)[0] for cell in named), None)
+def computed_score(coursedir: CourseDirectory, student: str, exercise: str) -> float | None:
+    """Return the score that grading computed for an exercise; None without a notebook, until it is graded again."""
+    results = map(Result.from_json, grading_record(coursedir, student).get("results", ()))
+    return next((min(result.earned, result.points) for result in results if result.function == exercise), None)
 
 
 @dataclass(frozen=True)
 class Autograded:
     """What a student's autograded notebook contains, as it was graded.
 
-    record: the metadata that grading wrote, as of `grading_record`. sources: exercise -> source of its cell.
+    record: the metadata that grading wrote, see `grading_record`. sources: exercise -> source of its cell.
     own_sources: the sources of the code cells that the student added, in their order.
     """
 
@@ -151,10 +149,8 @@ def read_autograded(coursedir: CourseDirectory, student: str) -> Autograded:
 
 def _autograded(coursedir: CourseDirectory, student: str) -> dict[str, Any]:
     """Return a student's autograded notebook, as JSON; {} if there is none, or it cannot be read."""
-    chapter = coursedir.assignment_id
-    notebook = Path(coursedir.format_path("autograded", student, chapter), f"{chapter}.ipynb")
     with suppress(OSError, ValueError):
-        return json.loads(notebook.read_text(encoding="utf-8"))
+        return json.loads(student_file(coursedir, "autograded", student).read_text(encoding="utf-8"))
     return {}
 
 

@@ -1,6 +1,6 @@
 """The rows of submissions in the gradebook: made and read for several students at once.
 
-Making or reading them for one student after the other takes longer than everything else that grading writes.
+Making or reading them for one student after another takes longer than everything else that grading writes.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ from nbgrader.api import (
 from sqlalchemy import insert, select
 from sqlalchemy.orm import undefer
 
-_READ = "autograder.rows"
+from autograder.scores.marks import Mark, Marks
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,12 @@ class SubmissionRows:
     due: datetime | None
     grades: dict[str, Grade]
     comments: dict[str, Comment]
+
+
+def marks_of(grades: Mapping[str, Grade], penalty: float | None = None) -> Marks:
+    """Return the marks in the rows of one submission."""
+    cells = {name: Mark(grade.auto_score, grade.manual_score, grade.extra_credit) for name, grade in grades.items()}
+    return Marks(cells, penalty or 0.0)
 
 
 def record_submissions(gradebook: Gradebook, assignment: str, handed_in: Mapping[str, datetime | None]) -> None:
@@ -74,22 +80,15 @@ def record_submissions(gradebook: Gradebook, assignment: str, handed_in: Mapping
             _insert(gradebook, table, [{"notebook_id": submitted, "cell_id": cell} for submitted, cell in ids])
 
 
-def read_ahead(gradebook: Gradebook, assignment: str, students: Collection[str]) -> None:
-    """Read the rows of these students, which `submission_rows` then returns in this session."""
-    gradebook.db.info[_READ] = assignment, _read(gradebook, assignment, students)
-
-
 def submission_rows(gradebook: Gradebook, assignment: str, student: str) -> SubmissionRows:
     """Return the rows of a submission. Raises MissingEntry if there are none."""
-    of, ahead = gradebook.db.info.get(_READ, (assignment, {}))
-    if of == assignment and student in ahead:
-        return ahead[student]
-    if rows := _read(gradebook, assignment, [student]).get(student):
+    if rows := read_rows(gradebook, assignment, [student]).get(student):
         return rows
     raise MissingEntry(f"No such submission: {assignment} for {student}")
 
 
-def _read(gradebook: Gradebook, assignment: str, students: Collection[str]) -> dict[str, SubmissionRows]:
+def read_rows(gradebook: Gradebook, assignment: str, students: Collection[str]) -> dict[str, SubmissionRows]:
+    """Return student -> rows of the submission, as the database has them now."""
     found = (
         gradebook.db.query(SubmittedAssignment, SubmittedNotebook, Assignment.duedate)
         .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
@@ -97,7 +96,7 @@ def _read(gradebook: Gradebook, assignment: str, students: Collection[str]) -> d
         .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
         .filter(Assignment.name == assignment, Notebook.name == assignment)
         .filter(SubmittedAssignment.student_id.in_(students))
-        .options(undefer(SubmittedNotebook.score), undefer(SubmittedNotebook.max_score))
+        .options(undefer(SubmittedNotebook.max_score))
         .populate_existing()
         .all()
     )

@@ -11,11 +11,14 @@ from pathlib import Path
 import msgspec
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.course.atomic_write import replacing
+from autograder.course.files import replacing
 from autograder.course.regrade_requests import FILE as REQUESTS
 from autograder.course.regrade_requests import MAX_BYTES as MAX_REQUESTS
-from autograder.gradebook.hand_in_times import TIMESTAMP, timestamp_text
+from autograder.gradebook.coursedir import student_file
 from autograder.grading.submitted_file import OF_NBGRADER, TOO_LARGE, TooLarge
+from autograder.scores.hand_in_times import TIMESTAMP, timestamp_text
+
+MAX_NAME = 100  # bytes of the name of an unusable file that are kept
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Placement:
 
 def effect_of(path: Path, written: float, coursedir: CourseDirectory, student: str) -> str:
     """Return the effect of placing a notebook: "new", "replaced", "unchanged", or "older" if it must not be placed."""
-    submitted = _submitted(coursedir, student)
+    submitted = student_file(coursedir, "submitted", student)
     if not submitted.exists():
         return "new"
     if path.read_bytes() == submitted.read_bytes():
@@ -44,16 +47,16 @@ def effect_of(path: Path, written: float, coursedir: CourseDirectory, student: s
 
 def submitted_content(coursedir: CourseDirectory, student: str) -> bytes | None:
     """Return the bytes of a student's notebook in the course; None if there is no notebook."""
-    submitted = _submitted(coursedir, student)
+    submitted = student_file(coursedir, "submitted", student)
     return submitted.read_bytes() if submitted.exists() else None
 
 
 def place(placements: Mapping[str, Placement], coursedir: CourseDirectory) -> None:
     """Place notebooks, each with nbgrader's timestamp.txt. placements: student -> placement."""
     changed = {student: placement for student, placement in placements.items() if placement.effect != "unchanged"}
-    _keep_replaced([_submitted(coursedir, student) for student in changed], Path(coursedir.root))
+    _keep_replaced([student_file(coursedir, "submitted", student) for student in changed], Path(coursedir.root))
     for student, placement in placements.items():
-        submitted = _submitted(coursedir, student)
+        submitted = student_file(coursedir, "submitted", student)
         if student in changed:
             _put(placement, submitted)
         else:
@@ -71,22 +74,27 @@ def place_unusable(
         files: name -> content.
         too_large: the file that was too large to collect, if there is one.
     """
-    notebook = _submitted(coursedir, student)
+    notebook = student_file(coursedir, "submitted", student)
     if notebook.exists():
         return False
     notebook.parent.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        # Skip every name that has a meaning for nbgrader or for grading.
-        means_something = name.endswith(".ipynb") or name in (*OF_NBGRADER, TOO_LARGE)
-        own = f"{name[-100:]} (not usable)" if means_something else name[-100:]
-        (notebook.parent / own).write_bytes(content)
+        (notebook.parent / _unusable_name(name)).write_bytes(content)
     record_too_large(notebook.parent, too_large)
     return True
 
 
+def _unusable_name(name: str) -> str:
+    """The name for a file that is no notebook: like the student's, but with no meaning for a program."""
+    printable = "".join(character if character.isprintable() else "?" for character in name)
+    end = printable.encode()[-MAX_NAME:].decode(errors="ignore")
+    has_meaning = end.endswith(".ipynb") or end in ("", ".", "..", *OF_NBGRADER, TOO_LARGE)
+    return f"{end} (not usable)" if has_meaning else end
+
+
 def place_requests(content: bytes, coursedir: CourseDirectory, student: str) -> None:
     """Place a file with regrade requests beside the student's notebook; what is longer than its limit is cut."""
-    path = _submitted(coursedir, student).with_name(REQUESTS)
+    path = student_file(coursedir, "submitted", student).with_name(REQUESTS)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content[: MAX_REQUESTS + 1])
 
@@ -98,11 +106,6 @@ def record_too_large(folder: Path, file: TooLarge | None) -> None:
         path.write_bytes(msgspec.json.encode(file))
     else:
         path.unlink(missing_ok=True)
-
-
-def _submitted(coursedir: CourseDirectory, student: str) -> Path:
-    chapter = coursedir.assignment_id
-    return Path(coursedir.format_path(coursedir.submitted_directory, student, chapter), f"{chapter}.ipynb")
 
 
 def _keep_replaced(submitted: Iterable[Path], course: Path) -> None:

@@ -6,15 +6,15 @@ Regrading keeps all of this: SaveScores asks for the void exercises, and each re
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbgrader.api import Assignment, BaseCell, Grade, Gradebook, GradeCell, SubmittedAssignment
+from nbgrader.api import Assignment, BaseCell, Comment, Grade, Gradebook, GradeCell, SubmittedAssignment
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.course.handout import Handout, exercise_of, load_handout, released_notebooks
 from autograder.errors import UserError
-from autograder.gradebook.late_penalty import store_penalties
-from autograder.gradebook.queries import cell_query, read_marks
-from autograder.gradebook.state import autograded_score
-from autograder.gradebook.voids import ByHand, Kind, Void, load_voids, save_void
+from autograder.gradebook.counting import NO_RESPONSE, store_penalties
+from autograder.gradebook.queries import cell_query, read_book, submissions_query
+from autograder.gradebook.state import computed_score
+from autograder.scores.voids import ByHand, Kind, Void, load_voids, save_void
 from check.words import did_you_mean
 
 
@@ -47,13 +47,13 @@ def find_exercise(course: Path, name: str) -> tuple[str, str]:
 def set_void(gradebook: Gradebook, coursedir: CourseDirectory, cell: str, kind: Kind | None) -> Effect:
     """Void an exercise of an assignment, or let it count again if `kind` is None, and return the effect.
 
-    What instructors gave for the exercise by hand is set aside, and comes back when it counts again. What they give
-    while it is void counts.
+    Points given by hand are set aside, and come back when the exercise counts again. Points given while it is void
+    count.
 
     Raises UserError if there is nothing to void, or nothing to take back.
     """
     course, chapter = Path(coursedir.root), coursedir.assignment_id
-    before = read_marks(coursedir)
+    before = read_book(gradebook)
     if not before.marks.get(chapter):
         raise UserError(f"no submission of {chapter} is graded yet: run `autograder grade {chapter}` first")
     earlier = load_voids(course, chapter).cells.get(cell)
@@ -66,7 +66,7 @@ def set_void(gradebook: Gradebook, coursedir: CourseDirectory, cell: str, kind: 
     _write(gradebook, coursedir, cell, void, by_hand)
     if not void:
         save_void(course, chapter, cell, None)
-    after = read_marks(coursedir)
+    after = read_book(gradebook)
     totals = [{student: marks.total for student, marks in book.marks[chapter].items()} for book in (before, after)]
     changed = sum(totals[0][student] != total for student, total in totals[1].items())
     return Effect(len(totals[1]), changed, before.points[chapter], after.points[chapter])
@@ -88,15 +88,17 @@ def _write(
     chapter = coursedir.assignment_id
     points = _points(load_handout(Path(coursedir.root), chapter))[cell]
     _graded_cell(gradebook, chapter, cell).max_score = void.counted(points) if void else points
+    comments = cell_query(gradebook, Comment, SubmittedAssignment.student_id, Comment.auto_comment)
+    blank = {s for s, why in comments.filter(Assignment.name == chapter, BaseCell.name == cell) if why == NO_RESPONSE}
     for student, grade in _grades(gradebook, chapter, cell):
         if void:
             grade.auto_score, grade.manual_score, grade.extra_credit = void.counted(points), None, None
         else:
-            grade.auto_score = autograded_score(coursedir, student, cell)
+            grade.auto_score = 0.0 if student in blank else computed_score(coursedir, student, exercise_of(cell))
             if grade.manual_score is None and grade.extra_credit is None and student in by_hand:
                 grade.manual_score, grade.extra_credit = by_hand[student].manual, by_hand[student].extra
         grade.needs_manual_grade = grade.auto_score is None and grade.manual_score is None
-    store_penalties(gradebook, coursedir, _submissions(gradebook, chapter))
+    store_penalties(gradebook, coursedir, submissions_query(gradebook, chapter))
 
 
 def _points(released: Handout) -> dict[str, float]:
@@ -118,7 +120,3 @@ def _grades(gradebook: Gradebook, chapter: str, cell: str) -> list[tuple[str, Gr
 
 def _graded_cell(gradebook: Gradebook, chapter: str, cell: str) -> GradeCell:
     return gradebook.find_graded_cell(cell, chapter, chapter)
-
-
-def _submissions(gradebook: Gradebook, chapter: str) -> list[SubmittedAssignment]:
-    return gradebook.db.query(SubmittedAssignment).join(Assignment).filter(Assignment.name == chapter).all()

@@ -10,21 +10,20 @@ from contextlib import ExitStack, chdir
 from itertools import chain
 from pathlib import Path
 
-from nbgrader.api import Gradebook
 from sqlalchemy.exc import OperationalError, SAWarning
 
-from autograder.gradebook.attempts import restore_attempt
+from autograder.gradebook.batch_writer import ToWrite, Writer
 from autograder.gradebook.best_attempt import attempt_chooser
-from autograder.gradebook.converters import ToWrite, Writer
-from autograder.gradebook.coursedir import open_coursedir, quiet_log
-from autograder.gradebook.engine import index_rows, shared_engine, why_unusable
-from autograder.gradebook.progress import LINES, batches_with_progress
-from autograder.gradebook.rows import Incomplete, StudentRow
+from autograder.gradebook.coursedir import no_tracebacks, open_coursedir
+from autograder.gradebook.engine import index_rows, open_gradebook, watched_engines, why_unusable
 from autograder.gradebook.score_log import logged_changes
 from autograder.gradebook.state import HANDED_IN_AGAIN, ClassState
-from autograder.gradebook.voids import load_voids
 from autograder.grading.queue import GradingQueue
+from autograder.progress_bar import LINES, batches_with_progress
 from autograder.sandbox import MachineTooBusy, SandboxUnavailable
+from autograder.scores.attempts import restore_attempt
+from autograder.scores.rows import Incomplete, StudentRow
+from autograder.scores.voids import load_voids
 from check.words import listed, shown
 
 
@@ -58,24 +57,24 @@ def write_class(
     voids = load_voids(course, chapter)
     coursedir = open_coursedir(course, chapter)
     with (
-        quiet_log() as (log, logged),
+        no_tracebacks(),
         warnings.catch_warnings(),
         chdir(course),
-        shared_engine() as unusable,
+        watched_engines() as unusable,
         ExitStack() as stack,
     ):
-        warnings.simplefilter("ignore", SAWarning)  # nbgrader's own queries cause them, and still work
+        warnings.simplefilter("ignore", SAWarning)  # nbgrader's own queries cause these warnings, and still work
         try:
+            gradebook = stack.enter_context(open_gradebook(coursedir))
             if not dry_run:
-                with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-                    index_rows(gradebook)
-            recorded = ClassState(coursedir, grader.reports)
-            whys = {} if dry_run else stack.enter_context(logged_changes(coursedir, "graded"))
+                index_rows(gradebook)
+            recorded = ClassState(gradebook, coursedir, grader.reports)
+            whys = {} if dry_run else stack.enter_context(logged_changes(gradebook, coursedir, "graded"))
         except OperationalError as error:
             raise Incomplete(rows, [why_unusable(error)]) from error
-        writer = Writer(coursedir, grader.assignment, log, logged, unusable)
+        writer = Writer(gradebook, coursedir, grader.assignment, unusable)
         choose = attempt_chooser(coursedir, grader, recorded, keep=not dry_run)
-        again: dict[str, Path] = {}  # a machine that was too busy for them may be calmer when the others are graded
+        again: dict[str, Path] = {}  # the machine was too busy for them, and may be less so after the others
 
         def ready(student: str, path: Path) -> tuple[StudentRow, ToWrite]:
             graded = grader.graded(path)
@@ -85,11 +84,11 @@ def write_class(
             if why == HANDED_IN_AGAIN and report is not graded.report:
                 why = "another attempt counts"
             whys[student] = why
-            if choice.path != path and not dry_run:
+            if not dry_run:
                 restore_attempt(choice.path, path)
             attempts = (folder, graded.report, choice.sentence)
             row = StudentRow(student, report, why, graded.reused, bool(why) and not dry_run, voids, *attempts)
-            return row, ToWrite(student, path, choice.graded, recorded.page(student), bool(why))
+            return row, ToWrite(student, path, choice.graded, recorded.notices(student), bool(why))
 
         batches = batches_with_progress(paths.items(), batch_size(len(paths)), "grading", "submissions")
         for batch in chain(batches, [again.items()]):
@@ -108,7 +107,7 @@ def write_class(
                         failed[student] = writer.reason(error)
             unwritten = {} if dry_run else writer.write([to_write for _, to_write in graded])
             rows += [row for row, _ in graded if row.student not in unwritten]
-            if unusable:  # then no other submission can be written either
+            if unusable:  # no other submission can be written either
                 break
             failed |= unwritten
     rows.sort(key=lambda row: row.student)

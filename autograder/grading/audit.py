@@ -1,7 +1,8 @@
 """Compare handed-in weights with each other, with the book's, with their first weights, and with a run of their recipe.
 
-Every comparison is a correlation of two models' matrices. Training moves a matrix only a little, so it stays correlated
-with the one that its seed drew. `benchmarks/weights.py` measures how much for honest runs, and `HandIn` has the limits.
+Each comparison is a correlation between the matrices of two models. Training moves a matrix only a little, so a trained
+matrix stays correlated with the initial matrix of its seed. `benchmarks/weight_limits.py` measures these correlations
+for honest runs, and `HandIn` has the limits.
 """
 
 import os
@@ -17,17 +18,18 @@ import numpy as np
 from autograder.authoring.hand_in import HandIn, hand_in_of
 from autograder.course.handout import Handout
 from autograder.course.seed import case_seed
+from autograder.grading.jobs import default_jobs
 from autograder.grading.reading import read_submission
 from autograder.grading.submitted_file import read_file
 from check.weights_file import Expected, UnusableWeights, unpack
 from check.words import listed, shown
 
-EVERY = 8  # students are compared with each other by every eighth number
+EVERY = 8  # the comparison between students uses every eighth number
 
 
 @dataclass(frozen=True)
 class HandedIn:
-    """A student's weights, (n_numbers,), float16, and recipe."""
+    """A student's recipe, and the weights as float16 in shape (n_numbers,)."""
 
     student: str
     weights: np.ndarray
@@ -35,7 +37,10 @@ class HandedIn:
 
 
 def read_class(paths: Mapping[str, Path], released: Handout, hand_in: HandIn) -> list[HandedIn]:
-    """Return the usable weights in some submissions, by student. paths: student id -> submitted file."""
+    """Return the usable weights in these submissions, in the order of the student ids.
+
+    paths: student id -> submitted file.
+    """
     handed_in = []
     for student, path in sorted(paths.items()):
         weights = read_submission(read_file(path), released).weights
@@ -47,7 +52,7 @@ def read_class(paths: Mapping[str, Path], released: Handout, hand_in: HandIn) ->
 
 
 def suspicions(group: Sequence[HandedIn], hand_in: HandIn) -> Iterator[str]:
-    """Yield a sentence for each model, and each group of models, that honest runs do not explain."""
+    """Yield a sentence about each model, and each group of models, that honest runs cannot explain."""
     matrices = is_in_matrix(hand_in.expected)
     book = hand_in.book()[matrices]
     for one in group:
@@ -63,7 +68,7 @@ def suspicions(group: Sequence[HandedIn], hand_in: HandIn) -> Iterator[str]:
 
 
 def _copies(group: Sequence[HandedIn], matrices: np.ndarray, limit: float) -> Iterator[str]:
-    """Yield a sentence for each student whose weights are nearly those of students further down the list."""
+    """Yield a sentence about each group of students with nearly the same weights."""
     few = np.array([standardised(one.weights[matrices][::EVERY]) for one in group])
     alike = few @ few.T
     explained: set[int] = set()
@@ -81,7 +86,7 @@ def _copies(group: Sequence[HandedIn], matrices: np.ndarray, limit: float) -> It
 
 
 def drawn(group: Sequence[HandedIn], share: float, secret: int, chapter: str) -> list[HandedIn]:
-    """Return a random share of a class, rounded up. The same course always draws the same students.
+    """Return a random share of a class, rounded up. A course always draws the same students.
 
     secret: the course's seed.
     """
@@ -91,9 +96,9 @@ def drawn(group: Sequence[HandedIn], share: float, secret: int, chapter: str) ->
 
 @dataclass(frozen=True)
 class Rerun:
-    """A student's weights compared with those of another run of the recipe.
+    """Compares a student's weights with those of another run of the same recipe.
 
-    alike: the correlation of the two. way: how far the student's weights moved, as a share of how far the others did.
+    alike: their correlation. way: the distance that the student's weights moved, divided by that of the other run.
     """
 
     student: str
@@ -105,19 +110,19 @@ class Rerun:
 
 
 def rerun(group: Sequence[HandedIn], chapter: str, jobs: int | None) -> Iterator[Rerun]:
-    """Train each recipe with the book's functions, and compare what comes out with the weights.
+    """Train each recipe with the book's functions, and compare the resulting weights with the student's.
 
-    jobs: how many recipes to run at once; by default one per processor.
+    jobs: how many recipes to run at once; None for `default_jobs`.
     """
     from unittest import mock  # it imports asyncio, for which `grade` should not wait
 
     hand_in = hand_in_of(chapter)
     assert hand_in is not None
     matrices = is_in_matrix(hand_in.expected)
-    # With one thread each: more would take longer together, and would add up in another order each time.
+    # One thread for each run: more threads would be slower in total, and would add numbers in an order that varies.
     with (
         mock.patch.dict(os.environ, {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}),
-        ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool,
+        ProcessPoolExecutor(jobs or default_jobs(), mp_context=get_context("spawn")) as pool,
     ):
         vectors = pool.map(_retrained, [chapter] * len(group), [one.recipe for one in group])
         for one, vector in zip(group, vectors, strict=True):
@@ -134,12 +139,15 @@ def _retrained(chapter: str, recipe: dict[str, float]) -> np.ndarray:
 
 
 def is_in_matrix(expected: Expected) -> np.ndarray:
-    """Return (n_numbers,), bool: whether each number is in a matrix. Gains and biases start alike in every model."""
+    """Return for each number whether it is in a matrix, as bool (n_numbers,).
+
+    Gains and biases start alike in every model, so they prove nothing.
+    """
     return np.concatenate([np.full(prod(shape), len(shape) == 2) for shape in expected.layout.values()])
 
 
 def correlation(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the correlation of two vectors; 0 if one of them is constant."""
+    """Return the correlation of two vectors, or 0 if one of them is constant."""
     return float(standardised(one) @ standardised(other))
 
 

@@ -1,4 +1,4 @@
-"""Unpack bundles into a cache that all processes of a machine share."""
+"""Unpack bundles into a cache for all processes of this machine."""
 
 import hashlib
 import io
@@ -12,20 +12,20 @@ from pathlib import Path
 from filelock import FileLock
 
 _KEYS = "check/keys/"
-KEPT_SECONDS = 30 * 24 * 3600  # after the last use; a chapter is rarely graded again after more than a month
+KEPT_SECONDS = 30 * 24 * 3600  # since its last use; a chapter is rarely graded again after a month
 
 
 def unpacked(bundle: bytes, cache: Path) -> Path:
-    """Return the folder in the cache that holds a bundle without its answer keys; unpack it if no process has yet.
+    """Return the folder of the cache with a bundle, without its answer keys. The first process unpacks the bundle.
 
-    The keys hold the results of runs that a submission should predict. A temporary folder would stay behind after each
-    killed run. The cache removes folders that were not used for a month.
+    The keys contain the results of runs that a submission should predict. We use a cache because each killed run would
+    leave a temporary folder behind. The cache removes folders that no process has used for a month.
 
     Args:
         bundle: the content of a zip file.
-        cache: a folder that only its owner can read; made if it does not exist.
+        cache: a folder that only its owner can read. It is created if it does not exist.
     """
-    # Earlier versions unpacked the keys, too, under the bundle's own hash.
+    # Earlier versions also unpacked the keys, under the bundle's own hash.
     folder = cache / hashlib.sha256(_KEYS.encode() + bundle).hexdigest()[:16]
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     with FileLock(cache / ".lock"):
@@ -37,7 +37,7 @@ def unpacked(bundle: bytes, cache: Path) -> Path:
 
 
 def _unzip(bundle: bytes, folder: Path) -> None:
-    """Unpack a bundle beside the folder first and rename it then, so that the folder is always complete."""
+    """Unpack a bundle next to the folder, then rename it, so that the folder is always complete."""
     with tempfile.TemporaryDirectory(prefix=".", dir=folder.parent) as partial:
         archive = zipfile.ZipFile(io.BytesIO(bundle))
         archive.extractall(Path(partial, "bundle"), [name for name in archive.namelist() if not name.startswith(_KEYS)])
@@ -45,7 +45,7 @@ def _unzip(bundle: bytes, folder: Path) -> None:
 
 
 def _remove_unused(cache: Path) -> None:
-    """Remove old folders, and hidden ones: with the lock held, a hidden folder is what a killed run left."""
+    """Remove old folders and hidden ones. We hold the lock, so a hidden folder is left over from a killed run."""
     for folder in cache.iterdir():
         if folder.is_dir() and (folder.name.startswith(".") or time.time() - folder.stat().st_mtime > KEPT_SECONDS):
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Make and read the certificate of a Dask cluster. Only machines that have it take part in grading.
+"""Create and read the certificate of a Dask cluster. Only machines with this certificate take part in grading.
 
 All machines share one certificate. Dask lets every holder of a certificate act as scheduler, worker or client, so
 separate certificates would not separate roles. The certificate signs itself. There is no CA key to protect. To revoke
@@ -18,13 +18,13 @@ from autograder.sandbox import SandboxUnavailable
 
 
 class UnusableCertificates(SandboxUnavailable):
-    """Certificates cannot be made or used. The message says why, and what to do."""
+    """Certificates cannot be created or used. The message says why, and what to do."""
 
 
 def make(folder: Path) -> datetime:
-    """Write a new certificate and its key, which only their owner can read. Return when they expire, in a year.
+    """Write a new certificate and its key, readable only by their owner. Return the time when they expire, in a year.
 
-    Raises UnusableCertificates if the folder holds one already, or if it cannot be written.
+    Raises UnusableCertificates if the folder already contains a certificate, or if it cannot be written.
     """
     if existing := [file.name for file in _files(folder) if file.exists()]:
         raise UnusableCertificates(f"{folder} already holds {existing[0]}: name another folder, or remove it first")
@@ -66,12 +66,12 @@ def security(folder: Path) -> Security:
 
 
 def scheduler_command(folder: Path | None = None) -> str:
-    """Return the command that starts a scheduler with these certificates, or without any."""
+    """Return the command that starts a scheduler, with these certificates or without any."""
     return shlex.join(["dask", "scheduler", *_options(folder, port=8787)])
 
 
 def worker_command(scheduler: str, folder: Path | None = None) -> str:
-    """Return the command that starts a worker of that scheduler."""
+    """Return the command that starts a worker for this scheduler."""
     return shlex.join(["dask", "worker", scheduler, *_options(folder, port=0)])
 
 

@@ -1,7 +1,6 @@
-"""What runs the tasks of grading: threads of this process, or the workers of a Dask cluster."""
+"""Run the tasks of grading, in threads of this process or on the workers of a Dask cluster."""
 
 import logging
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -12,26 +11,27 @@ from threading import Thread
 from typing import Any, Protocol
 
 from autograder.grading import own_process
+from autograder.grading.jobs import default_jobs
 
 
 class Work(Protocol):
-    """A task that was submitted. result(): wait for its value, and return it or raise its exception."""
+    """A submitted task. result(): wait for the task, then return its value or raise its exception."""
 
     def result(self) -> Any: ...
 
 
 class Client(Protocol):
-    """What tasks are submitted to. A Dask client is one, too."""
+    """An object to which we submit tasks. A Dask client is one, too."""
 
     def submit(self, function: Callable, /, *arguments: Any, pure: bool) -> Work:
-        """Start a call of a function and return the task. An argument that is itself a task stands for its result.
+        """Start a call of a function and return the task. An argument that is itself a task is replaced by its result.
 
         pure: whether Dask may reuse the result of an equal task.
         """
         ...
 
     def ncores(self) -> dict[str, int]:
-        """Return worker -> how many tasks it runs at once."""
+        """Return worker -> the number of tasks that it runs at once."""
         ...
 
 
@@ -39,11 +39,11 @@ class Client(Protocol):
 def connected(
     scheduler: str | None = None, jobs: int | None = None, *, tls: Path | None = None, trusting: bool = False
 ) -> Iterator[Client]:
-    """Yield the client of a Dask scheduler, or of this process.
+    """Yield a client for a Dask scheduler or for this process.
 
     Args:
         scheduler: its address, such as "tls://10.0.0.1:8786"; None for this process.
-        jobs: how many submissions this process grades at once; by default one per processor.
+        jobs: the number of submissions that this process grades at once; None for `default_jobs`.
         tls: the folder of the scheduler's certificates.
         trusting: whether to connect to a scheduler without certificates on another machine.
 
@@ -52,7 +52,7 @@ def connected(
     """
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     if not scheduler:
-        yield _threads(jobs or os.cpu_count() or 1)
+        yield _threads(jobs or default_jobs())
         return
     from autograder.grading.cluster import connected_to  # it takes longer to import than everything else
 
@@ -61,9 +61,9 @@ def connected(
 
 
 class Threads:
-    """Runs tasks in threads of this process, which may let a process of their own grade.
+    """Runs tasks in threads of this process. Each thread may start a process of its own for grading.
 
-    The threads are daemons, so that an interrupted command need not wait for them.
+    The threads are daemons, so that an interrupted command does not wait for them.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -95,5 +95,5 @@ def _run(future: Future, function: Callable, arguments: tuple) -> None:
 
 @lru_cache
 def _threads(jobs: int) -> Threads:
-    """Return the same threads at each call."""
+    """Return the same threads at each call with this number."""
     return Threads(jobs)

@@ -1,15 +1,18 @@
 """Connect to a Dask cluster that grades."""
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from ipaddress import ip_address
 from pathlib import Path
 
 import dask
 from distributed import Client
+from distributed.comm import get_address_host, parse_address
 from distributed.comm.core import FatalCommClosedError
 from distributed.security import Security
 
-from autograder.grading import addresses, certificates, unpickling
+from autograder.grading import certificates, unpickling
 from autograder.grading.submitted_file import MAX_BYTES
 from autograder.sandbox import SandboxUnavailable
 
@@ -17,7 +20,7 @@ WAIT = 10  # seconds
 dask.config.set(
     {
         "distributed.admin.large-graph-warning-threshold": MAX_BYTES,  # tasks hold whole submissions
-        # By default Dask keeps its last hundred computations with their arguments, here whole submissions.
+        # By default Dask keeps the arguments of its last hundred computations, which here are whole submissions.
         "distributed.diagnostics.computations.max-history": 1,
         "distributed.admin.low-level-log-length": 10,
     }
@@ -36,7 +39,7 @@ def connected_to(scheduler: str, tls: Path | None, trusting: bool) -> Iterator[C
     """
     security = certificates.security(tls) if tls else None
     try:
-        if reason := addresses.reason_to_refuse(scheduler, certified=security is not None, trusting=trusting):
+        if reason := reason_to_refuse(scheduler, certified=security is not None, trusting=trusting):
             raise NoWorkers(reason)
     except (OSError, ValueError) as error:
         raise _no_scheduler(scheduler, error, tls) from error
@@ -66,3 +69,37 @@ def _client(scheduler: str, security: Security | None, tls: Path | None) -> Clie
 def _no_scheduler(scheduler: str, error: Exception, tls: Path | None) -> NoWorkers:
     start = certificates.scheduler_command(tls)
     return NoWorkers(f"no scheduler answers at {scheduler} ({error}); start one with `{start}`")
+
+
+def reason_to_refuse(scheduler: str, *, certified: bool, trusting: bool) -> str:
+    """Return why it is not safe to grade on this scheduler, and what to do instead; "" if it is safe.
+
+    certified: whether we have certificates. trusting: whether the user trusts everyone on the network.
+
+    Raises OSError if the name in the address is unknown, and ValueError if this is not an address.
+    """
+    protocol, location = parse_address(scheduler)
+    instead = f"say --scheduler tls://{location} --tls FOLDER"
+    if protocol not in ("tls", "tcp"):
+        raise ValueError("its address begins neither with tls:// nor with tcp://")
+    if protocol == "tls" and not certified:
+        return (
+            f"{scheduler} needs --tls FOLDER, the certificates that its scheduler and workers were started with; "
+            f"`autograder certificates FOLDER` makes new ones"
+        )
+    if protocol == "tcp" and certified:
+        return f"--tls is for schedulers that were started with certificates: {instead}"
+    if protocol == "tls" or trusting or _is_this_machine(get_address_host(scheduler)):
+        return ""
+    return (
+        f"{scheduler} is not on this machine and has no certificates, so everyone who reaches it can read cases and "
+        f"submissions, invent scores and run code on its workers. Make certificates with `autograder certificates "
+        f"FOLDER`, start scheduler and workers as that command says, and {instead}. To grade there without "
+        f"certificates, add --trust-everyone-on-the-network"
+    )
+
+
+def _is_this_machine(host: str) -> bool:
+    """Return whether all addresses of a name are loopback addresses."""
+    addresses = {str(address[0]) for *_, address in socket.getaddrinfo(host, None)}
+    return all(ip_address(address).is_loopback for address in addresses)

@@ -1,8 +1,4 @@
-"""Find the exercises that an exercise of a submission depends on.
-
-They are those that its reference calls and those that the student's code names: a right function may call others than
-the reference does.
-"""
+"""Find the exercises that an exercise of a submission depends on: those that the student's code names."""
 
 import ast
 from collections.abc import Collection, Iterable, Mapping
@@ -15,21 +11,21 @@ Definitions = dict[str, list[set[str]]]  # name -> for each statement that defin
 
 
 def exercises_called(exercises: Mapping[str, Exercise], sources: Iterable[str]) -> Dependencies:
-    """Return exercise -> the earlier ones that it calls, by its reference or by the student's code.
+    """Return exercise -> the earlier exercises that the student's code calls in it.
 
-    Code that names an exercise counts as a call, also in another function of the student's that it uses.
+    Naming an exercise counts as a call, also inside another function of the student's that the exercise uses.
 
     exercises: name -> exercise, in the notebook's order. sources: those of the submission's cells.
     """
     definitions, names = _definitions(sources), list(exercises)
-    called = {name: {*exercise.uses, *_named(name, definitions, names)} for name, exercise in exercises.items()}
+    called = {name: _named(name, definitions, names) for name in names}
     return {name: tuple(other for other in names[: names.index(name)] if other in called[name]) for name in names}
 
 
 def exercises_to_answer(exercises: Mapping[str, Exercise], called: Dependencies) -> Dependencies:
-    """Return exercise -> those to answer where they are wrong: all that it calls, directly or through others.
+    """Return exercise -> all exercises that it calls, directly or through others. If they are wrong, we answer them.
 
-    Those that would solve the exercise are not among them.
+    Exercises that would solve this one are left out.
     """
     return {
         name: tuple(other for other in exercises if other in found and other not in exercises[name].solved_by)
@@ -54,7 +50,7 @@ def _definitions(sources: Iterable[str]) -> Definitions:
             statements = parsed(source).body
             pairs = [_names(statement) for statement in statements]
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue  # it cannot run, so it defines nothing
+            continue  # this cell cannot run, so it defines nothing
         for defined, read in pairs:
             for name in defined:
                 definitions.setdefault(name, []).append(read)
@@ -72,9 +68,9 @@ def _names(statement: ast.stmt) -> tuple[set[str], set[str]]:
 
 
 def _named(exercise: str, definitions: Definitions, exercises: Collection[str]) -> set[str]:
-    """Return the exercises that the code of an exercise names, also through functions that are no exercises."""
+    """Return the exercises that the code of an exercise names, directly or through helper functions."""
     seen, pending = {exercise}, [exercise]
-    visited: set[int] = set()  # each statement once, because a notebook may define and read a name thousands of times
+    visited: set[int] = set()  # visit each statement once, because a notebook may define a name thousands of times
     while pending:
         for read in definitions.get(pending.pop(), ()):
             if id(read) not in visited:

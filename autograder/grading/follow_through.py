@@ -1,8 +1,8 @@
-"""Follow-through: grade an exercise that calls a wrong exercise once more, with right functions in its place.
+"""Follow-through: if an exercise calls a wrong exercise, grade it once more with a right function in that one's place.
 
-The grader answers only an earlier exercise that fails, and only for an exercise that depends on it. So a second run is
-of exercises for which it answers the same functions, and in the first run nothing is answered. The better of the two
-results counts, and names the functions that were answered.
+The grader answers only earlier exercises that fail, and only for exercises that depend on them. In the first run it
+answers nothing. Each second run is for exercises that need the same functions answered. The better of the two results
+counts, and names the answered functions.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -10,17 +10,18 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from autograder.authoring.exercise import Exercise
 from autograder.grading.assignment import Assignment
-from autograder.grading.caches import returns_another_cache, sentence_about_caches
 from autograder.grading.dependencies import Dependencies
-from autograder.grading.questions import Judgement, calls_of, exercises_by_name, judge_exercise
-from autograder.sandbox import AnsweredFunctions, Budget, Cell, Run
+from autograder.grading.judging import Judgement, calls_of, exercises_by_name, judge_exercise
+from autograder.sandbox import AnsweredFunctions, Budget, Cell, RunResult
+from check.caches import is_another_cache, place_of_cache
 from check.calling import Outcome
 from check.key import Key
 from check.scoring import Result
 from check.words import listed
 
-# A submission can read the answers in the second run, so its report must not quote what the submission says then.
+# In the second run a submission can read the answers, so its report must not quote anything that the submission says.
 _UNQUOTED = {
     "raised": "still raises an exception",
     "type": "still does not return what its docstring says",
@@ -30,9 +31,9 @@ _UNQUOTED = {
 
 
 def functions_to_answer(name: str, dependencies: Dependencies, wrong: Collection[str]) -> tuple[str, ...]:
-    """Return the functions to answer in an exercise's second run: the wrong ones among those that it depends on.
+    """Return the functions to answer in an exercise's second run: the wrong functions that it depends on.
 
-    wrong: the exercises that fail, those before this one by their final result.
+    wrong: the exercises that fail. For the exercises before this one, their final results decide.
 
     Returns () if the exercise itself is right.
     """
@@ -47,17 +48,17 @@ def runs_together(
     written: Collection[str],
     distributions: Callable[[str], tuple[str, ...]],
 ) -> list[str]:
-    """Return an exercise and the later ones that probably need the same functions answered, to run them at once.
+    """Return an exercise and the later exercises that probably need the same functions answered, for one common run.
 
-    It assumes that each is right in its second run. Those after one that is wrong again have to run anew.
+    We assume that each of them is right in its second run. If one is wrong again, the exercises after it run once more.
 
     Args:
         name: exercise.
-        answered: what its second run needs.
+        answered: the functions that its second run needs answered.
         dependencies: exercise -> the functions to answer where they are wrong.
         wrong: as for `functions_to_answer`.
         written: the exercises that are run again.
-        distributions: exercise -> what it may import.
+        distributions: exercise -> the distributions that it may import.
     """
     still_wrong, together = set(wrong), []
     names = list(dependencies)
@@ -71,16 +72,16 @@ def runs_together(
 
 
 def is_better(second: Judgement, first: Judgement) -> bool:
-    """Return whether the second judgement has more points, or as many and a known mistake that the first lacks."""
+    """Return whether the second judgement has more points, or equal points and, unlike the first, a known mistake."""
     if second.earned != first.earned:
         return second.earned > first.earned
     return bool(second.mistakes) and not first.mistakes
 
 
 def with_answers(second: Result, answered: tuple[str, ...], with_caches: Collection[str] = ()) -> Result:
-    """Return the result of a run with these functions answered. It quotes nothing from the submission.
+    """Return the result of a run with answered functions, without any quotation from the submission.
 
-    with_caches: those among them that pass and return another cache.
+    with_caches: the functions that pass but return another cache.
     """
     verdict = second.verdict
     if verdict and verdict.kind in _UNQUOTED:
@@ -103,10 +104,10 @@ def follow_through(
     dependencies: Dependencies,
     assignment: Assignment,
     solutions: Path,
-    sandboxed: Callable[..., Run],
+    sandboxed: Callable[..., RunResult],
     budget: Budget,
 ) -> tuple[dict[str, Result], list[str]]:
-    """Grade the exercises that call a wrong function once more, and keep the better results.
+    """Grade exercises that call a wrong function once more, and keep the better results.
 
     Args:
         first: exercise -> its judgement with the student's own functions.
@@ -116,15 +117,15 @@ def follow_through(
         dependencies: exercise -> the functions to answer where they are wrong.
         assignment: what all submissions share.
         solutions: folder that holds the assignment's solutions, unpacked.
-        sandboxed: runs cells and calls: sandboxed(cells, calls, answered=..., distributions=...) -> Run.
-        budget: what the first run left of the submission's time.
+        sandboxed: runs cells and calls: sandboxed(cells, calls, answered=..., distributions=...) -> RunResult.
+        budget: the time that the first run has left.
 
     Returns:
         exercise -> result, and the sandbox's notes.
     """
     judgements, notes = dict(first), []
     answered_in: dict[str, tuple[str, ...]] = {}
-    second: dict[tuple[str, tuple[str, ...]], Sequence[Outcome]] = {}  # exercise, what was answered
+    second: dict[tuple[str, tuple[str, ...]], Sequence[Outcome]] = {}  # (exercise, answered functions) -> outcomes
     exercises = exercises_by_name(assignment.released.chapter)
     another_cache = cache(lambda other: returns_another_cache(exercises[other], first[other]))
     for name, key in questions.items():
@@ -159,8 +160,24 @@ def follow_through(
     return results | answers, notes
 
 
-def _outcomes_of(keys: Mapping[str, Key], ran: Run) -> dict[str, Sequence[Outcome]]:
-    """Return exercise -> its outcomes; none if it did not call any answered function."""
+def _outcomes_of(keys: Mapping[str, Key], ran: RunResult) -> dict[str, Sequence[Outcome]]:
+    """Return exercise -> its outcomes, or no outcomes if it called no answered function."""
     outcomes = iter(ran.outcomes)
     each = {name: [next(outcomes) for _ in key.cases] for name, key in keys.items()}
-    return {name: found if ran.questions.get(name) else () for name, found in each.items()}
+    return {name: found if ran.answered_calls.get(name) else () for name, found in each.items()}
+
+
+def returns_another_cache(exercise: Exercise, judgement: Judgement) -> bool:
+    """Return whether a passing exercise returns another cache than the reference, on its smallest case."""
+    key, place = judgement.key, place_of_cache(judgement.key)
+    if place is None or not judgement.passed:
+        return False
+    expected = exercise.outcome(exercise.reference, key.cases[place].inputs).value
+    return is_another_cache(key, key.cases[place], expected, judgement.outcomes[place].value)
+
+
+def sentence_about_caches(names: Sequence[str]) -> str:
+    """Return why grading used correct versions of functions that pass."""
+    functions = listed(f"`{name}`" for name in names)
+    yours, versions = ("yours returns", "a correct") if len(names) == 1 else ("yours return", "correct versions of")
+    return f"Grading used {versions} {functions}, because {yours} another cache than the docstring describes."

@@ -1,7 +1,7 @@
-"""Find what a submission needs of the given cells, which grading does not run: their imports, functions and constants.
+"""Find the imports, functions and constants that a submission needs from given cells, which grading does not run.
 
-At home a student runs the whole notebook. A function that calls one of a given cell is right there, and so it must be
-in grading.
+At home a student runs the whole notebook, including given cells. A function that works there must work in grading, too,
+even if it calls a function of a given cell.
 """
 
 import ast
@@ -9,19 +9,19 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from autograder.authoring.syntax_tree import parsed
-from autograder.grading.magics import without_magics
 from autograder.grading.namespace import names_in
+from check.magics import without_magics
 
 # Name -> the statements that define it, each with the names that it reads.
 _Definitions = dict[str, list[tuple[str, frozenset[str]]]]
 
 
 def needed(given: Sequence[str], written: Iterable[str]) -> str:
-    """Return the source of the definitions in given cells that a submission reads, directly or through others.
+    """Return the source of the definitions in given cells that a submission uses, directly or through others.
 
-    A variable of a function is not read from a given cell, nor is an attribute, whatever its name.
+    Local variables and attributes never refer to a given cell, whatever their names.
 
-    given: the sources of the given cells. written: those of the submission's cells, without notebook commands.
+    given: the sources of the given cells. written: the sources of the submission's cells, without notebook commands.
     """
     known = _definitions(tuple(given))
     names: set[str] = set()
@@ -48,12 +48,12 @@ def _definitions(given: tuple[str, ...]) -> _Definitions:
 def _statements(source: str) -> list[ast.stmt]:
     try:
         return parsed(without_magics(source)[0]).body
-    except SyntaxError:  # what only IPython understands; an author may add such a cell
+    except SyntaxError:  # only IPython understands this cell; an author may add such cells
         return []
 
 
 def _defined(statement: ast.stmt) -> list[str]:
-    """Return the names that a statement defines, if running it needs nothing that a demonstration has computed."""
+    """Return the names that a statement defines; none if it needs a value that a given cell computes."""
     match statement:
         case ast.Import(names) | ast.ImportFrom(names=names):
             return [(alias.asname or alias.name).partition(".")[0] for alias in names]

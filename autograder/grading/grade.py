@@ -1,7 +1,7 @@
 """Grade a submitted file: read it, run it in the sandbox, judge it. This needs neither nbgrader nor a course folder."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,28 +10,21 @@ from typing import Any
 from autograder.authoring.hand_in import hand_in_of
 from autograder.grading import reading
 from autograder.grading.assignment import Assignment, digest
-from autograder.grading.cell_imports import imported_modules
+from autograder.grading.cell_notes import Troubles, cell_notes, import_note, shortened
 from autograder.grading.cells_to_run import cells_to_run, written_exercises
 from autograder.grading.dependencies import Dependencies, exercises_called, exercises_to_answer
 from autograder.grading.follow_through import follow_through
+from autograder.grading.grade_weights import grade_weights
+from autograder.grading.judging import Judgement, calls_of, exercises_by_name, judge_exercise, questions_of
 from autograder.grading.misspelled import defined_names
-from autograder.grading.questions import Judgement, calls_of, exercises_by_name, judge_exercise, questions_of
 from autograder.grading.redaction import possible_grader_messages, redacted
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import File
-from autograder.grading.weights import grade_weights
-from autograder.sandbox import Budget, Call, Cell, Limits, MachineTooBusy, References, Run, run
-from check.allowed_imports import is_ours
-from check.calling import Outcome, Raised
+from autograder.sandbox import Budget, Call, Cell, Limits, MachineTooBusy, References, RunResult, run
+from check.calling import Outcome
 from check.key import Key
 from check.scoring import Result
 from check.weights_file import WEIGHTS
-from check.words import listed, quoted, shown
-
-MAX_NOTES = 20  # about the cells, and from the sandbox
-
-# Cell id -> None if the cell ran, the exception it raised, or in plain words why it was stopped.
-Troubles = dict[str, None | Raised | str]
 
 
 def grade_submission(
@@ -50,9 +43,9 @@ def grade_submission(
         file: the submitted file.
         seeds: exercise -> the seed of its cases.
         assignment: what all submissions share.
-        bundle, solutions: folders that hold the assignment's bundle and solutions, unpacked.
-        limits: Limits() by default. All runs of the submission share its time.
-        alone: whether nothing else is being graded on this machine. Otherwise what the wall clock stops does not count.
+        bundle, solutions: folders with the unpacked bundle and the unpacked solutions.
+        limits: Limits() by default. All runs of the submission share the time.
+        alone: whether this machine grades nothing else. Otherwise a result that the wall clock stopped does not count.
 
     Raises:
         SandboxUnavailable: there is no sandbox, or it cannot start.
@@ -88,8 +81,8 @@ def grade_submission(
         log += second_log
     if hand_in and WEIGHTS in released.graded:
         kind = assignment.environment["sandbox"]
-        decode = partial(run, bundle=solutions, limits=limits, budget=weights_budget, kind=kind)
-        results[WEIGHTS], notes_on_weights = grade_weights(submission, seeds[WEIGHTS], hand_in, decode)
+        measuring = partial(run, bundle=solutions, limits=limits, budget=weights_budget, kind=kind)
+        results[WEIGHTS], notes_on_weights = grade_weights(submission, seeds[WEIGHTS], hand_in, measuring)
         log += notes_on_weights
     if (budget.stopped_by_clock or weights_budget.stopped_by_clock) and not alone:
         raise MachineTooBusy("The wall clock stopped code that had not used up its processor time.")
@@ -98,8 +91,13 @@ def grade_submission(
         digest=digest(parts),
         chapter=assignment.released.chapter,
         trouble=submission.trouble,
-        notes=(*submission.notes, *notes, *_import_note(cells, assignment), *_cell_notes(troubles, assignment.modules)),
-        log=_shortened(log, "were noted"),
+        notes=(
+            *submission.notes,
+            *notes,
+            *import_note(cells, assignment),
+            *cell_notes(cells, troubles, assignment.modules),
+        ),
+        log=shortened(log, "were noted"),
         results=_with_dependencies_to_fix(called, {name: results[name] for name in released.graded}),
         seconds=round(time.perf_counter() - started, 3),
         made_from=parts,
@@ -117,8 +115,8 @@ def _sandboxed(
     cells: Sequence[Cell],
     calls: Sequence[Call],
     **options: Any,
-) -> Run:
-    """Run a submission. If the cases are hidden, return its outcomes without what could reveal them."""
+) -> RunResult:
+    """Run a submission. If its cases are hidden, remove from the outcomes everything that could reveal them."""
     kind = assignment.environment["sandbox"]
     result = run(cells, calls, bundle=bundle, limits=limits, budget=budget, kind=kind, **options)
     if not assignment.hidden:
@@ -128,19 +126,19 @@ def _sandboxed(
 
 
 def _unread_results(questions: Mapping[str, Key]) -> tuple[dict[str, Result], Troubles, list[str]]:
-    """Return results, troubles and notes for a submission that could not be read."""
+    """Return results, troubles and notes for an unreadable submission."""
     unread = Outcome(stopped="could not be run, because the submission could not be read")
     return {name: judge_exercise(key, [unread] * len(key.cases)).result for name, key in questions.items()}, {}, []
 
 
 def _first_run(
-    cells: Sequence[Cell], questions: Mapping[str, Key], assignment: Assignment, sandboxed: Callable[..., Run]
+    cells: Sequence[Cell], questions: Mapping[str, Key], assignment: Assignment, sandboxed: Callable[..., RunResult]
 ) -> tuple[dict[str, Judgement], Troubles, list[str], list[Cell]]:
     """Judge each exercise with the student's own functions.
 
-    Return judgements by name, troubles of cells, notes, and the cells that another run has to execute.
+    Return the judgements by name, the troubles of cells, notes, and the cells that another run has to execute.
 
-    Exercises in PyTorch have a run of their own, because PyTorch must not be importable in the others.
+    Exercises in PyTorch have a run of their own, because other exercises must not be able to import PyTorch.
     """
     judgements: dict[str, Judgement] = {}
     troubles: Troubles = {}
@@ -156,7 +154,7 @@ def _first_run(
         others = questions.keys() - keys.keys() if troubles else ()
         troubles |= {cell: trouble for cell, trouble in group.cells.items() if cell not in others}
         notes += [note for note in group.notes if note not in notes]
-        # The others would be stopped again, or take as long again for nothing.
+        # The other cells would be stopped again, or would take just as long without any use.
         remaining = [
             cell
             for cell in remaining
@@ -173,48 +171,8 @@ def _by_distributions(questions: Mapping[str, Key], assignment: Assignment) -> d
     return groups
 
 
-def _import_note(cells: Iterable[Cell], assignment: Assignment) -> Iterator[str]:
-    """Yield one sentence that names the imports that are not allowed, if there are any."""
-    refused = [
-        f"{name} (cell {cell.id})"
-        for cell in cells
-        if cell.id != "setup"
-        for name in imported_modules(cell.source)
-        if not (is_ours(name) or name in _further_imports(cell, assignment))
-    ]
-    if refused:
-        yield f"These imports are not allowed in this chapter and were ignored: {listed(refused)}."
-
-
-def _further_imports(cell: Cell, assignment: Assignment) -> Iterable[str]:
-    """Return the further packages that a cell may import: its exercise's, or in other cells those of any exercise."""
-    if cell.id in assignment.modules:
-        return assignment.distributions(cell.id)
-    return {name for exercise in assignment.modules for name in assignment.distributions(exercise)}
-
-
-def _cell_notes(troubles: Troubles, exercises: Mapping[str, str]) -> tuple[str, ...]:
-    """Return notes on the cells that raised an exception or were stopped, the exercises' own cells first."""
-    notes = [(cell not in exercises, _cell_note(cell, trouble)) for cell, trouble in troubles.items() if trouble]
-    notes.sort(key=lambda item: item[0])
-    return _shortened([note for _, note in notes], "cells raised an exception or were stopped")
-
-
-def _shortened(notes: Sequence[str], what: str) -> tuple[str, ...]:
-    """Return the first MAX_NOTES notes, and a note that says how many more there are. what: the end of that note."""
-    rest = len(notes) - MAX_NOTES
-    return (*notes[:MAX_NOTES], f"And {rest} more {what}.") if rest > 0 else tuple(notes)
-
-
-def _cell_note(cell: str, trouble: Raised | str) -> str:
-    if isinstance(trouble, str):
-        return f"The cell {cell} {trouble}."
-    where = f" ({shown(trouble.line)})" if trouble.line else ""
-    return f"The cell {cell} raised {trouble.type}: {quoted(trouble.message)}{where}."
-
-
 def _with_dependencies_to_fix(called: Dependencies, results: Mapping[str, Result]) -> tuple[Result, ...]:
-    """Return the results. Those that fail name the wrong exercises that they call, unless these were answered."""
+    """Return the results. A failing result names the wrong exercises that it calls, unless they were answered."""
     failing = {name for name, result in results.items() if not result.passed}
     return tuple(
         replace(result, mend_first=tuple(other for other in called[name] if other in failing))

@@ -1,4 +1,4 @@
-"""Find the weights that `hand_in` packed into an output of a notebook. Of all outputs, grading reads nothing else."""
+"""Find the weights that `hand_in` packed into an output of a notebook. Grading reads no other outputs."""
 
 import base64
 import binascii
@@ -14,9 +14,9 @@ RUN_IT = "Run the cell `hand_in(params, recipe)`, save the notebook with its out
 
 
 def weights_in(cells: Sequence[Any]) -> File:
-    """Return the last file of weights in the outputs of some cells, or why there is none.
+    """Return the last file of weights in the outputs of these cells, or the reason why there is none.
 
-    cells: the JSON of a notebook's cells; they may hold anything.
+    cells: a notebook's cells as JSON, which may contain anything.
     """
     links = list(_links(cells))
     if not links:

@@ -1,10 +1,9 @@
-"""Suggest a name for a misspelled one, without the exception's message, which student code chooses.
+"""Suggest the right spelling of a name, without reading the exception's message, which student code chooses.
 
-A suggestion depends on the exception's type, its line and the submitted source, which feedback shows anyway. So it
-reveals nothing about hidden inputs, whatever names the code makes from them while it runs.
+A suggestion depends only on the exception's type, its line and the submitted source, which feedback shows anyway. So
+a suggestion reveals nothing about hidden inputs, even if the code builds names from them while it runs.
 """
 
-import ast
 import builtins
 import keyword
 import math
@@ -14,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from autograder.authoring.syntax_tree import parsed
+from autograder.grading.namespace import names_in
 from autograder.sandbox import Cell
 from check.calling import Raised
 from check.words import did_you_mean
@@ -23,39 +22,26 @@ _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _ATTRIBUTE = re.compile(r"([\w\])])\.([A-Za-z_]\w*)")
 _MATH = re.compile(r"(?<![\w.])math\.([A-Za-z_]\w*)")
 _NUMPY = re.compile(r"(?<![\w.])(?:np|numpy)\.([A-Za-z_]\w*)")
-# Comparing more or longer names would keep the grader busy, so they get no suggestion.
-MAX_UNKNOWN = 3  # in a line
-MAX_KNOWN = 1000  # in a submission
-MAX_LENGTH = 40  # letters
+# Comparing more or longer names would take the grader too long.
+MAX_UNKNOWN = 3  # unknown names in a line
+MAX_KNOWN = 1000  # names that a submission defines
+MAX_LENGTH = 40  # letters of a name
 
 
 def defined_names(cells: Iterable[Cell]) -> frozenset[str]:
     """Return the names that cells define anywhere: functions, classes, parameters, variables and imports."""
-    return frozenset().union(*(_names_defined_in(cell.source) for cell in cells))
-
-
-@lru_cache(maxsize=256)  # each run of a submission has the same cells, and those as released are in all submissions
-def _names_defined_in(source: str) -> frozenset[str]:
-    try:
-        nodes = list(ast.walk(parsed(source)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
-    names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    names |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-    names |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    names |= {(node.asname or node.name).partition(".")[0] for node in nodes if isinstance(node, ast.alias)}
-    return frozenset(names)
+    return frozenset().union(*(names_in(cell.source).defined for cell in cells))
 
 
 def suggestion(raised: Raised, names: frozenset[str]) -> str:
-    """Return "; did you mean `softmax`?" if the line of an exception has one misspelled name; otherwise "".
+    """Return "; did you mean `softmax`?" if the line of an exception has one misspelled name, or else "".
 
-    names: those that the submission defines.
+    names: the names that the submission defines.
     """
     return _suggestion(raised.type, raised.line.partition(": ")[2], names) if len(names) <= MAX_KNOWN else ""
 
 
-@lru_cache(maxsize=64)  # a function often raises in the same line in all cases
+@lru_cache(maxsize=64)  # a function often raises an exception in the same line in all cases
 def _suggestion(kind: str, source: str, names: frozenset[str]) -> str:
     if kind == "NameError":
         known = names | set(dir(builtins)) | set(keyword.kwlist)
@@ -78,7 +64,10 @@ def _suggestion(kind: str, source: str, names: frozenset[str]) -> str:
 
 
 def _only(unknown: Iterable[tuple[str, Iterable[str]]]) -> str:
-    """Return the only suggestion for unknown names, each with those that it may stand for; "" unless there is one."""
+    """Return the suggestion for some unknown names if there is exactly one, or else "".
+
+    unknown: each unknown name with the known names that the student may have meant.
+    """
     short = [(name, known) for name, known in unknown if len(name) <= MAX_LENGTH]
     if len(short) > MAX_UNKNOWN:
         return ""

@@ -1,4 +1,4 @@
-"""Find the names that cells read from the notebook's namespace, and those that they bind in it."""
+"""Find the names that cells read from the notebook's namespace, and the names that they bind in it."""
 
 import symtable
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from autograder.sandbox import Cell
 
-# With one of these words, code may bind names that it does not show.
+# Code with one of these words may bind names that its source does not show.
 _INDIRECT = ("import *", "globals(", "locals(", "vars(", "setattr(", "exec(", "eval(")
 
 
@@ -15,28 +15,36 @@ _INDIRECT = ("import *", "globals(", "locals(", "vars(", "setattr(", "exec(", "e
 class Names:
     """The names of a cell in the notebook's namespace.
 
-    read: those that its code reads, also in functions. bound: those that it assigns, defines or imports.
-    variables: those that it assigns. Others may change their values without binding them.
+    read: the names that its code reads, also in functions. bound: the names that it assigns, defines or imports.
+    variables: the names that it assigns. Other cells may change such a value without binding its name.
+    defined: all names that it defines anywhere, also parameters and variables of functions.
     """
 
     read: frozenset[str] = frozenset()
     bound: frozenset[str] = frozenset()
     variables: frozenset[str] = frozenset()
+    defined: frozenset[str] = frozenset()
 
 
-@lru_cache(maxsize=256)  # the cells as released are in all submissions
+@lru_cache(maxsize=256)  # all submissions share the unchanged cells
 def names_in(source: str) -> Names:
-    """Return the names in a cell without notebook commands; none if it cannot run."""
+    """Return the names in a cell without notebook commands; no names if the cell cannot run."""
     try:
         table = symtable.symtable(source, "<cell>", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Names()
-    symbols = [symbol for scope in _scopes(table) for symbol in scope.get_symbols() if symbol.is_global()]
+    every = [symbol for scope in _scopes(table) for symbol in scope.get_symbols()]
+    symbols = [symbol for symbol in every if symbol.is_global()]
     assigned = [symbol for symbol in symbols if symbol.is_assigned()]
     return Names(
         read=frozenset(symbol.get_name() for symbol in symbols if symbol.is_referenced()),
         bound=frozenset(symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()),
         variables=frozenset(symbol.get_name() for symbol in assigned if not symbol.is_namespace()),
+        defined=frozenset(
+            symbol.get_name()
+            for symbol in every
+            if (symbol.is_assigned() or symbol.is_imported() or symbol.is_parameter()) and symbol.get_name() != ".0"
+        ),
     )
 
 
@@ -47,9 +55,9 @@ def _scopes(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
 
 
 def experiments(cells: Sequence[Cell], functions: Iterable[str]) -> set[str]:
-    """Return the ids of the student's own cells on which neither another cell nor grading depends.
+    """Return the ids of added cells on which neither another cell nor grading depends.
 
-    They do if the cell binds a name that they read, or if it may change the value of such a name.
+    Another cell depends on a cell that binds a name that it reads, or that may change the value of such a name.
 
     cells: without notebook commands. functions: the names that grading reads.
     """

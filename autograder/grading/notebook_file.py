@@ -1,6 +1,6 @@
-"""Parse the file of a submitted notebook: from bytes to its list of cells, in the formats 4 and 3.
+"""Parse the file of a submitted notebook, from its bytes to a list of cells, in formats 4 and 3.
 
-The cells themselves may still hold anything that JSON can.
+The cells themselves may still contain any JSON value.
 """
 
 import codecs
@@ -14,8 +14,8 @@ from check.words import quoted, size
 
 LARGE_BYTES = 20_000_000
 BLOCK_BYTES = 1_000_000
-MAX_VALUES = 3_000_000  # in memory, a value of a few bytes of JSON takes about a hundred
-_LINE_ENDINGS_BYTES = 100_000  # enough of a file to see its line endings
+MAX_VALUES = 3_000_000  # a value of a few bytes in JSON takes about a hundred bytes in memory
+_LINE_ENDINGS_BYTES = 100_000  # enough of a file to recognise its line endings
 _BYTE_ORDER_MARK = codecs.BOM_UTF8
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
 
@@ -25,7 +25,7 @@ class NotANotebook(ValueError):
 
 
 def parse(raw: bytes) -> tuple[dict[str, Any], list[Any]]:
-    """Return the JSON of a notebook, and its cells. Raises NotANotebook, and nothing else."""
+    """Return the JSON of a notebook, and its cells. Raises NotANotebook and no other exception."""
     if sum(map(raw.count, (b",", b"[", b"{"))) > MAX_VALUES:
         raise NotANotebook(f"The file holds more than {MAX_VALUES} values, nearly all of them output. {CLEAR}")
     try:
@@ -39,7 +39,7 @@ def parse(raw: bytes) -> tuple[dict[str, Any], list[Any]]:
 
 
 def notes(raw: bytes, notebook: dict[str, Any], kernel: str) -> Iterator[str]:
-    """Yield a sentence for each unusual property of a notebook's file. kernel: the one that the chapter asks for."""
+    """Yield a sentence for each unusual property of a notebook's file. kernel: the kernel that the chapter asks for."""
     if _is_large_utf8(raw):
         yield f"The file is {size(len(raw))}, nearly all of it output. Clear the outputs before you hand in."
     if raw.startswith(_BYTE_ORDER_MARK):
@@ -66,9 +66,9 @@ def as_dict(value: Any) -> dict[str, Any]:
 def _json(raw: bytes) -> Any:
     """Return the value of a JSON text. Raises ValueError, RecursionError.
 
-    Python stores a text with one, two or four bytes per character, as its widest character needs: one emoji would make
-    a large file take four times the memory. So in a large file, text beyond ASCII becomes JSON's escapes first. That is
-    done block by block, because `sub` keeps an object for every match until it ends.
+    Python stores a text with one, two or four bytes for each character, depending on its widest character. A single
+    emoji would make a large file take four times the memory. In a large file we therefore first replace text beyond
+    ASCII by escapes of JSON. We do so block by block, because `sub` keeps an object for every match until it ends.
     """
     if _is_large_utf8(raw):
         blocks = (_BEYOND_ASCII.sub(_escaped, block) for block in _blocks(raw.removeprefix(_BYTE_ORDER_MARK)))
@@ -97,7 +97,7 @@ def _escaped(match: re.Match[bytes]) -> bytes:
 
 def _why_not_json(raw: bytes, error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
-        # If brackets or a string are still open at the very end, the file was cut off.
+        # If a bracket or a string is still open at the very end, the file was cut off.
         if raw.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] == b"{" and (
             error.pos >= len(error.doc.rstrip()) - 1 or error.msg.startswith("Unterminated string")
         ):

@@ -1,7 +1,8 @@
-"""Let a thread grade in a process of its own, because threads of one process wait for each other.
+"""Let each thread grade in a process of its own, because the threads of one process wait for one interpreter lock.
 
-A thread starts it after a few submissions, since a small class is graded by the time that it is ready. The standard
-library's processes would import the program that started them, which may be Jupyter, or a script that grades.
+A thread starts its process only after a few submissions, because a small class is graded before such a process is
+ready. We do not use `multiprocessing`, whose processes import the program that started them: it may be Jupyter or a
+script that grades.
 """
 
 import os
@@ -16,12 +17,12 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from autograder.layout import REPO
-from autograder.sandbox import MachineTooBusy, lending
+from autograder.sandbox import MachineTooBusy, sharing
 from autograder.sandbox.inside.kernel import die_with_parent
 
 DIED = "A process that graded was killed in the middle of its work. Perhaps the machine had no memory left."
-# How many calls a thread computes before it starts its process.
-FEW = 2
+# The number of calls that a thread computes before it starts its process.
+CALLS_BEFORE_OWN_PROCESS = 2
 _this_thread = threading.local()
 
 
@@ -32,15 +33,15 @@ def allow_for_this_thread() -> None:
 
 
 def call(function: Callable, *arguments: Any) -> Any:
-    """Return the value of a call, which runs in this thread's process if it has one.
+    """Return the value of a call, which runs in this thread's process if there is one.
 
-    Raises its exception, and MachineTooBusy if the process has died; then the next call starts another one.
+    Raises the exception of the call, or MachineTooBusy if the process has died. The next call then starts a new one.
     """
     mine = _this_thread
     if not hasattr(mine, "process"):
         return function(*arguments)
     mine.calls += 1
-    if mine.calls <= FEW:
+    if mine.calls <= CALLS_BEFORE_OWN_PROCESS:
         return function(*arguments)
     mine.process = mine.process or OwnProcess()
     try:
@@ -63,7 +64,7 @@ class _Outcome:
 
 
 class OwnProcess:
-    """A process that runs one call after another. It ends with the process that started it, even if that is killed."""
+    """A process that runs one call after another. It ends with the process that started it, even after a kill."""
 
     def __init__(self) -> None:
         start = "from autograder.grading.own_process import serve; serve()"
@@ -82,8 +83,8 @@ class OwnProcess:
     def call(self, function: Callable, arguments: tuple) -> _Outcome:
         """Return the outcome of a call. Raises EOFError or OSError if the process has died."""
         self._connection.send((function, arguments))
-        while isinstance(answer := self._connection.recv(), lending.Wanted):
-            lending.lend(self._connection, self._popen.pid, answer)
+        while isinstance(answer := self._connection.recv(), sharing.Wanted):
+            sharing.lend(self._connection, self._popen.pid, answer)
         return answer
 
     def end(self) -> None:
@@ -94,11 +95,11 @@ class OwnProcess:
 
 
 def serve() -> None:
-    """Be such a process: run the calls that come through the socket, to its end."""
+    """Act as such a process: run the calls that come through the socket until it is closed."""
     die_with_parent()
     connection = Connection(int(sys.argv[1]))
     os.set_inheritable(connection.fileno(), False)
-    lending.borrow_through(connection)
+    sharing.borrow_through(connection)
     while True:
         try:
             function, arguments = connection.recv()

@@ -1,4 +1,4 @@
-"""Grade many submissions, several at a time. Workers grade the next ones while the caller stores results.
+"""Grade many submissions, several at a time. Workers grade the next submissions while the caller stores results.
 
 Nothing here imports nbgrader, so the first sandboxes run during the two seconds that nbgrader takes to import.
 """
@@ -10,8 +10,6 @@ from functools import cached_property
 from pathlib import Path
 
 from autograder.course.seed import secret_seed
-from autograder.course.student_ids import reason_to_reject_id
-from autograder.errors import UserError
 from autograder.grading import reading, replies, worker
 from autograder.grading.assignment import Assignment, digest, open_assignment, seeds_of
 from autograder.grading.client import Client, Work
@@ -19,12 +17,11 @@ from autograder.grading.reading import Submission
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import File, read_file
 from autograder.sandbox import MachineTooBusy, SandboxUnavailable
-from check.words import shown
 
 
 @dataclass(frozen=True)
 class Graded:
-    """A submission and its report. reused: whether the report was already stored."""
+    """A submission and its report. reused: whether the report existed before."""
 
     submission: Submission
     report: Report
@@ -32,11 +29,11 @@ class Graded:
 
 
 class GradingQueue:
-    """Grades the submissions of one assignment, several at a time, and reuses the reports that are stored.
+    """Grades the submissions of one assignment, several at a time, and reuses stored reports.
 
-    Workers get the assignment, and try the sandbox, when the first file needs a new report.
+    When the first file needs a new report, the workers get the assignment and try the sandbox.
 
-    seed: the course's, from which each file's cases are drawn. force: whether to make all reports anew.
+    seed: the course's seed, which decides the cases of each file. force: whether to replace stored reports.
     """
 
     def __init__(self, assignment: Assignment, seed: int, reports: Reports, client: Client, *, force: bool = False):
@@ -62,15 +59,15 @@ class GradingQueue:
         self._tried = True
 
     def expect(self, paths: Iterable[Path]) -> None:
-        """Announce the files to be graded, in order, so that their grading can start early."""
+        """Announce the files to grade, in order, so that grading can start early."""
         self._expected.update(dict.fromkeys(paths))
         self._work_ahead()
 
     def graded(self, path: Path) -> Graded:
         """Wait for the report on one file. After an exception, a second call grades the file again.
 
-        After MachineTooBusy, the second call waits until nothing else is being graded, because then it counts what the
-        wall clock stops.
+        After MachineTooBusy, the second call waits until all other grading has ended, because then a stop by the wall
+        clock counts.
 
         Raises NoReport, MachineTooBusy or SandboxUnavailable. In a second call, no file's content causes them.
         """
@@ -89,7 +86,7 @@ class GradingQueue:
         return self._last[1]
 
     def _work_ahead(self) -> None:
-        # Not the whole class at once: this bounds the memory, and what an interrupted run still waits for.
+        # Do not start the whole class at once. This limits the memory, and how long an interrupted run still waits.
         while self._expected and len(self._started) < self._at_once:
             self._start(next(iter(self._expected)))
 
@@ -115,7 +112,7 @@ class GradingQueue:
 
     @cached_property
     def _workers(self) -> tuple[Work, Work]:
-        """The assignment as the workers get it, and a worker's trial of the sandbox."""
+        """The tasks that send the assignment to the workers and let a worker try the sandbox."""
         sent = self._client.submit(worker.receive, self.assignment, pure=False)
         return sent, self._submit(worker.prepare, sent)
 
@@ -139,38 +136,3 @@ def open_queue(
     seed = secret_seed(course)
     assignment = open_assignment(course, chapter, seed, sandbox)
     return GradingQueue(assignment, seed, Reports(course / "reports" / chapter), client, force=force)
-
-
-class NoSubmissions(UserError):
-    """There is nothing to grade. The message says where submissions are expected."""
-
-
-def handed_in(course: Path, chapter: str) -> dict[str, Path]:
-    """Return name of each student's folder -> the file to grade, which may be missing."""
-    folders = sorted((course / "submitted").glob(f"*/{chapter}"))
-    return {folder.parent.name: folder / f"{chapter}.ipynb" for folder in folders}
-
-
-def submissions(course: Path, chapter: str, students: Iterable[str] = ()) -> dict[str, Path]:
-    """Return student id -> the file to grade, without folders whose names cannot be ids.
-
-    students: the ids to return; by default all. Raises NoSubmissions.
-    """
-    submitted, files = course / "submitted", handed_in(course, chapter)
-    if missing := sorted(set(students) - set(files)):
-        raise NoSubmissions(f"no submission of {chapter} by {', '.join(map(shown, missing))} in {submitted}")
-    usable = {student: path for student, path in files.items() if not reason_to_reject_id(student)}
-    if not usable:
-        place = f"{submitted}/STUDENT/{chapter}/{chapter}.ipynb"
-        expected = f"no submissions of {chapter}: they are expected as {place}"
-        raise NoSubmissions("\n".join([expected, *invalid_id_messages(files)]))
-    return {student: path for student, path in usable.items() if student in students or not students}
-
-
-def invalid_id_messages(folders: Iterable[str]) -> list[str]:
-    """Return a sentence for each folder of submissions whose name cannot be a student's id."""
-    return [
-        f"{shown(folder)}: {reason}: rename {shown(folder)}"
-        for folder in folders
-        if (reason := reason_to_reject_id(folder))
-    ]

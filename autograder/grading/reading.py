@@ -1,32 +1,34 @@
 """Read a submitted notebook without running it, and compare it with the released one.
 
 The result is always a Submission, which says in plain words what is unusual about the file. The released notebook
-decides about cells, their order, points and tags. The student decides only about the sources of editable cells, and may
-add cells. Of the outputs, only handed-in weights are read.
+decides which cells there are, their order, points and tags. Students decide only the sources of editable cells, and may
+add cells. The only outputs that we read are handed-in weights.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autograder.course.handout import Handout
 from autograder.grading import notebook_file
 from autograder.grading.handed_in_weights import weights_in
 from autograder.grading.notebook_file import as_dict, as_list
+from autograder.grading.recognising import Text, recognised
 from autograder.grading.submitted_file import File
 from check.weights_file import WEIGHTS
 from check.words import count, listed, quoted, size
 
 MAX_CELLS = 2_000
 MAX_SOURCE = 100_000
-MAX_TEXT = 1_000_000  # of all cells together; a whole chapter has a tenth of it
+LOST_METADATA = "Some cells have lost their metadata. They were recognised by their content."
+MAX_TEXT = 1_000_000  # characters of all cells together; a whole chapter has a tenth of them
 
 
 @dataclass(frozen=True)
 class OwnCell:
     """A cell that the student added.
 
-    kind: "code" or "markdown". after: position of the cell of the released notebook that it follows; -1 if it is first.
+    kind: "code" or "markdown". after: position of the released cell that it follows; -1 if it comes first.
     """
 
     kind: str
@@ -36,17 +38,19 @@ class OwnCell:
 
 @dataclass(frozen=True)
 class Submission:
-    """What counts of a submitted notebook.
+    """The parts of a submitted notebook that count.
 
-    answers: grade id -> source, of the editable cells in the file.
-    own: the student's own cells, in order.
+    answers: grade id -> source, for the editable cells in the file.
+    own: the cells that the student added, in order.
+    checked: the exercises whose check cells are in the file.
     notes: what is unusual, in plain words.
-    trouble: why nothing could be read; "" if something could.
-    weights: the file of weights in its outputs, or why there is none.
+    trouble: why the notebook could not be read; "" if it could.
+    weights: the file of weights in its outputs, or the reason why there is none.
     """
 
     answers: dict[str, str] = field(default_factory=dict)
     own: tuple[OwnCell, ...] = ()
+    checked: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     trouble: str = ""
     weights: File = File()
@@ -54,7 +58,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class _Cell:
-    """A submitted cell. position: of the same cell in the released notebook; None for the student's own."""
+    """A submitted cell. position: that of the same released cell; None if the student added this one."""
 
     kind: str
     source: str
@@ -63,7 +67,7 @@ class _Cell:
 
 
 def read_submission(file: File, released: Handout) -> Submission:
-    """Return what counts of a submitted file. Never raises, whatever the file holds."""
+    """Return the parts of a submitted file that count. Never raises an exception, whatever the file contains."""
     if file.trouble:
         return Submission(trouble=file.trouble)
     try:
@@ -71,6 +75,8 @@ def read_submission(file: File, released: Handout) -> Submission:
     except notebook_file.NotANotebook as error:
         return Submission(trouble=str(error))
     cells = [cell for cell in (_cell(item, released) for item in items[:MAX_CELLS]) if cell]
+    found = recognised([Text(cell.kind, cell.source, cell.position) for cell in cells], released)
+    cells = [replace(cell, position=found.get(i, cell.position)) for i, cell in enumerate(cells)]
     if sum(len(cell.source) for cell in cells) > MAX_TEXT:
         too_much = f"The cells hold more than {size(MAX_TEXT)} of text and code"
         return Submission(trouble=f"{too_much}: keep only your work, and hand the notebook in again.")
@@ -80,12 +86,15 @@ def read_submission(file: File, released: Handout) -> Submission:
     notes = (
         *notebook_file.notes(file.raw, notebook, released.kernel),
         *_cell_list_notes(items, cells),
+        *([LOST_METADATA] if found else []),
         *_position_notes(cells, released),
         *answer_notes,
         *_locked_notes(cells, released),
     )
     weights = weights_in(items) if WEIGHTS in released.graded else File()
-    return Submission(answers, tuple(_own_cells(cells, released)), notes, weights=weights)
+    positions = {cell.position for cell in cells}
+    checked = frozenset(name for name, position in released.functions.items() if position in positions)
+    return Submission(answers, tuple(_own_cells(cells, released)), checked, notes, weights=weights)
 
 
 def grade_ids(file: File) -> set[str]:
@@ -166,7 +175,7 @@ def _answers(cells: Sequence[_Cell], released: Handout) -> tuple[dict[str, str],
 
 
 def _own_cells(cells: Sequence[_Cell], released: Handout) -> Iterator[OwnCell]:
-    """Yield the student's own cells. Edited copies of an exercise cell, except the last, are own cells too."""
+    """Yield the cells that the student added. Edited copies of an exercise cell, except the last, count as added."""
     after = -1
     for i, cell in enumerate(cells):
         if cell.position is None:

@@ -1,6 +1,6 @@
-"""Remove from outcomes what could reveal hidden inputs, since student code chooses it while it can see them.
+"""Remove from outcomes everything that could reveal hidden inputs, because student code sees these inputs.
 
-Of exceptions the type, the line and the grader's own messages stay; of values the types that everyone knows.
+Exceptions keep their type, their line and the grader's own messages. Values keep their type if it is a well-known one.
 """
 
 import builtins
@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from autograder.grading.cell_imports import imported_modules
 from autograder.grading.misspelled import suggestion
+from autograder.grading.student_imports import imported_modules
 from autograder.sandbox import Cell
 from check import tested
 from check.allowed_imports import refusal
 from check.calling import Outcome
+from check.trees import mapped
 from check.values import Foreign
 from check.words import NO_INPUT, not_defined
 
@@ -31,7 +32,7 @@ _PRIVATE_NUMPY = frozenset(
         "_UFuncOutputCastingError",
     }
 )
-# Types that wrong answers often have, besides those that Python calls by their name.
+# Types that wrong answers often have, besides the built-in types.
 _KNOWN_TYPES = frozenset(
     {
         *("function", "method", "generator", "module", "builtin_function_or_method", "dict_keys", "dict_values"),
@@ -46,18 +47,18 @@ _DEFINITION = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
 
 
 def redacted(outcome: Outcome, grader_messages: frozenset[str], names: frozenset[str]) -> Outcome:
-    """Return the outcome without a type that the student named, or a message that is not the grader's.
+    """Return the outcome without types that the student named and without messages that are not the grader's.
 
-    No sentence about the outcome may quote from its value, either. The line gets a suggestion for a misspelled name.
+    Sentences about the outcome must not quote its value either. The line gets a suggestion for a misspelled name.
 
     Args:
-        outcome: of one call.
-        grader_messages: the messages that may be shown.
-        names: those that the submission defines.
+        outcome: the outcome of one call.
+        grader_messages: the messages that students may see.
+        names: the names that the submission defines.
     """
     raised = outcome.raised
     if not raised:
-        return replace(outcome, value=_with_known_types(outcome.value), quoted=False)
+        return replace(outcome, value=mapped(_with_known_type, outcome.value), quoted=False)
     type_name = raised.type if _is_known(raised.type) else "an exception of your own"
     line = raised.line + suggestion(raised, names)
     quoted = raised.message in grader_messages
@@ -65,9 +66,9 @@ def redacted(outcome: Outcome, grader_messages: frozenset[str], names: frozenset
 
 
 def possible_grader_messages(cells: Iterable[Cell]) -> frozenset[str]:
-    """Return the messages of the grader's own exceptions that these cells can cause, whatever their inputs are."""
+    """Return the messages of our own exceptions that these cells can cause, whatever their inputs are."""
     too_large = map(tested.too_large, (tested.MAX_AXIS, *tested.SHORTER_AXES.values()))
-    messages = {NO_INPUT, tested.TOO_MANY_CALLS, *too_large, tested.UNSUITABLE}
+    messages = {NO_INPUT, tested.TOO_MANY_CALLS, tested.TOO_MANY_ENTRIES, *too_large, tested.UNSUITABLE}
     for cell in cells:
         messages.add(tested.out_of_reach(cell.id))
         messages |= {refusal(name) for name in imported_modules(cell.source)}
@@ -75,19 +76,14 @@ def possible_grader_messages(cells: Iterable[Cell]) -> frozenset[str]:
     return frozenset(messages)
 
 
-def _with_known_types(value: Any) -> Any:
-    """Return the value with another name for each type that is not generally known."""
-    if isinstance(value, dict):
-        return {key: _with_known_types(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return type(value)(map(_with_known_types, value))
-    if isinstance(value, Foreign) and value.type_name not in _KNOWN_TYPES:
-        builtin = getattr(builtins, value.type_name, None)
-        return value if isinstance(builtin, type) else Foreign("value of another type")
-    return value
+def _with_known_type(value: Any) -> Any:
+    """Return the value, or a neutral one if its type is not well known."""
+    if not isinstance(value, Foreign) or value.type_name in _KNOWN_TYPES:
+        return value
+    return value if isinstance(getattr(builtins, value.type_name, None), type) else Foreign("value of another type")
 
 
 def _is_known(type_name: str) -> bool:
-    """Return whether Python or NumPy has an exception of that name, so that no student has chosen the name."""
+    """Return whether Python or NumPy has an exception of this name. Otherwise a student may have chosen the name."""
     known = getattr(builtins, type_name, None) or getattr(np.exceptions, type_name, None)
     return (isinstance(known, type) and issubclass(known, BaseException)) or type_name in _PRIVATE_NUMPY

@@ -1,6 +1,6 @@
-"""Send the results of workers back as JSON in bytes, and check that a reply is the report that was asked for.
+"""Send the results of workers back as JSON in bytes, and check that a reply is the report that we asked for.
 
-A reply from another machine is not trusted: every machine with the cluster's certificate can send one.
+We do not trust a reply from another machine, because every machine with the cluster's certificate can send one.
 """
 
 import json
@@ -11,12 +11,13 @@ from autograder.authoring.hand_in import hand_in_of
 from autograder.course.handout import Handout
 from autograder.grading.assignment import digest
 from autograder.grading.client import Work
-from autograder.grading.questions import exercises_by_name
+from autograder.grading.judging import exercises_by_name
 from autograder.grading.report import Report
 from autograder.grading.unpickling import NotUnpickled
 from autograder.sandbox import MachineTooBusy, SandboxUnavailable
 from check.faults import KINDS
-from check.scoring import Result
+from check.predictions import ORDER
+from check.scoring import Aspect, Result
 from check.weights_file import WEIGHTS
 
 REFUSED_PICKLE = (
@@ -28,13 +29,13 @@ _worker_log = logging.getLogger("distributed.worker")
 
 
 class NoReport(Exception):
-    """A worker did not send the report that it was asked for. The message says what it sent."""
+    """A worker did not send the report that we asked for. The message says what it sent."""
 
 
 def call_and_encode(function: Callable, *arguments: object) -> bytes:
-    """Call a function on a worker and return its value as JSON, or its exception in words.
+    """Call a function on a worker and return its value as JSON, or a description of its exception.
 
-    Dask would send an exception as a pickle.
+    Otherwise Dask would send an exception as a pickle.
     """
     try:
         reply = {"answer": function(*arguments)}
@@ -51,8 +52,7 @@ def call_and_encode(function: Callable, *arguments: object) -> bytes:
 def decode_answer(future: Work) -> object:
     """Wait for the reply of `call_and_encode` on a worker, and return the function's value.
 
-    Raises SandboxUnavailable or MachineTooBusy if the worker did, NoReport for another exception or anything that is
-    not such a reply.
+    Raises SandboxUnavailable or MachineTooBusy if the worker did, and NoReport for any other exception or answer.
     """
     try:
         raw = future.result()
@@ -84,7 +84,7 @@ def _read(raw: object) -> object:
 def decode_report(future: Work, parts: dict[str, str], released: Handout) -> Report:
     """Wait for the report that a worker makes from these parts, and return it.
 
-    Raises NoReport for anything else, and what `decode_answer` raises.
+    Raises NoReport for any other answer, and all exceptions of `decode_answer`.
     """
     try:
         report = Report.from_json(decode_answer(future))
@@ -94,28 +94,37 @@ def decode_report(future: Work, parts: dict[str, str], released: Handout) -> Rep
         raise NoReport("a worker answered with a report on another submission")
     if [result.function for result in report.results] != list(released.graded):
         raise NoReport("a worker answered with a report on other exercises")
+    exercises = exercises_by_name(released.chapter)
     aspects = {
         name: {aspect: points for aspect, (points, _) in exercise.aspects.items()}
-        for name, exercise in exercises_by_name(released.chapter).items()
+        for name, exercise in exercises.items()
     }
+    by_share = {name for name, exercise in exercises.items() if exercise.measure == ORDER}
     if hand_in := hand_in_of(released.chapter):
         aspects[WEIGHTS] = {tier.name: tier.points for tier in hand_in.tiers}
     for result in report.results:
-        if not _is_possible(result, aspects[result.function]):
+        if not _is_possible(result, aspects[result.function], result.function in by_share):
             raise NoReport(f"a worker answered with an impossible score for {result.function}")
     return report
 
 
-def _is_possible(result: Result, points: dict[str, float]) -> bool:
-    """Return whether a result's score can occur: every aspect earns all of its points or none, and the sums are right.
+def _is_possible(result: Result, points: dict[str, float], by_share: bool) -> bool:
+    """Return whether a result is possible: each aspect earns what it can earn, and the sums are right.
 
-    points: aspect -> its points.
+    points: aspect -> its points. by_share: whether an aspect can also earn a part of its points, in steps of one half,
+    instead of only all or none.
     """
     aspects = result.aspects
     return (
         {aspect.name: aspect.points for aspect in aspects} == points
-        and all(aspect.earned in (0, aspect.points) and 0 <= aspect.passed <= aspect.total for aspect in aspects)
+        and all(0 <= aspect.passed <= aspect.total for aspect in aspects)
+        and all(_can_be_earned(aspect, by_share) for aspect in aspects)
         and result.points == sum(aspect.points for aspect in aspects)
         and result.earned == sum(aspect.earned for aspect in aspects)
         and (result.verdict is None or result.verdict.kind in KINDS)
     )
+
+
+def _can_be_earned(aspect: Aspect, by_share: bool) -> bool:
+    in_steps = by_share and 0 < aspect.earned < aspect.points and (2 * aspect.earned).is_integer()
+    return in_steps or aspect.earned in (0, aspect.points)

@@ -1,18 +1,18 @@
-"""Store the result of grading one submission as a JSON file, named after everything that it depends on.
+"""Store the result of grading a submission as a JSON file, whose name is a digest of everything that decides it.
 
-Reports are never overwritten. A report names no student and holds no expected value.
+A report that `grade --force` replaces is kept until the next one. A report names no student, and contains no expected
+value.
 """
 
 import json
 import os
-import time
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from autograder.course.atomic_write import write_atomically
+from autograder.course.files import write_atomically
 from check.scoring import Result
 
 _FIELDS = {field.name for field in fields(Result)}
@@ -24,13 +24,13 @@ class Report:
 
     digest: SHA-256 of `made_from`, in hex; the report's name.
     chapter: "01_attention".
-    trouble: why nothing could be graded; "" if something could.
+    trouble: why the submission could not be graded; "" if it could.
     notes: what is unusual about the file and its cells, in plain words.
     log: the sandbox's notes on the run, for the instructor.
     results: one for each exercise, in the notebook's order.
     seconds: how long reading, running and judging took.
-    made_from: name of everything that decides the score (the submission, the release, the seed, Python, ...) -> its
-        version or fingerprint. The same parts give the same scores.
+    made_from: name -> version or digest, of everything that decides the score (the submission, the release, the
+        seed, Python, ...). The same parts give the same scores.
     """
 
     digest: str
@@ -60,7 +60,7 @@ class Report:
 
     @staticmethod
     def from_json(fields: object) -> "Report":
-        """Return the report that `to_json` wrote. Raises ValueError for anything else, such as a missing field."""
+        """Return the report that `to_json` wrote. Raises ValueError if a field is missing or wrong."""
         known = msgspec.convert(fields, dict[str, Any])
         try:
             results = [_in_current_form(result) for result in known["results"]]
@@ -70,7 +70,7 @@ class Report:
 
 
 def _in_current_form(result: dict[str, Any]) -> dict[str, Any]:
-    """Return a result's fields; those of an older form in today's, which takes half the time of reading a class."""
+    """Return a result's fields. Only older forms are converted, which takes half the time of reading a class."""
     return result if result.keys() == _FIELDS else Result.from_json(result).to_json()
 
 
@@ -82,18 +82,22 @@ class Reports:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def find(self, digest: str) -> Report | None:
-        """Return the report of that name, or None if there is no complete one."""
+        """Return the report with this name, or None if there is no complete one."""
         try:
             return Report.from_json(json.loads(self._file(digest).read_text(encoding="utf-8")))
         except (FileNotFoundError, ValueError):
             return None
 
     def add(self, report: Report) -> Report:
-        """Store a report, completely or not at all, and return it. An older one of the same name is renamed."""
-        file = self._file(report.digest)
+        """Store a report, completely or not at all, and return it. Keep one older report with the same name.
+
+        Raises OSError if it cannot write; then the older report keeps its name.
+        """
+        file, new = self._file(report.digest), self.folder / f"{report.digest}.new"
+        write_atomically(new, json.dumps(report.to_json(), indent=1), mode=0o600)
         if file.exists():
-            os.replace(file, self.folder / f"{report.digest}.before-{time.time_ns()}.json")
-        write_atomically(file, json.dumps(report.to_json(), indent=1), mode=0o600)
+            os.replace(file, self.folder / f"{report.digest}.before.json")
+        os.replace(new, file)
         return report
 
     def _file(self, digest: str) -> Path:

@@ -1,4 +1,4 @@
-"""Check one notebook as grading would, but with the public keys. No score is stored."""
+"""Check one notebook as grading would, but with the public keys and without storing a score."""
 
 import json
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from autograder.grading.submitted_file import File, read_file
 
 
 class UnknownNotebook(UserError):
-    """A file does not belong to any released chapter. The message says so."""
+    """A file belongs to no released chapter. The message says so."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
     """Read and run one notebook as grading does, and judge it with the public keys.
 
     Raises:
-        UnknownNotebook: it does not belong to any chapter that the course has released.
+        UnknownNotebook: it belongs to no chapter that the course has released.
         UserError: the file does not exist.
         SandboxUnavailable: there is no sandbox to run it in.
         MachineTooBusy: a sandbox did not start in time; a second try may succeed.
@@ -47,7 +47,7 @@ def submit_check(path: Path, course: Path, sandbox: str = "bwrap") -> Checked:
 
 
 def _chapter(file: File, path: Path, course: Path) -> str:
-    """Return the released chapter that a file belongs to, by its cells or else by its name."""
+    """Return the released chapter to which a file belongs, according to its cells or else to its name."""
     released = {notebook.stem: notebook for notebook in released_notebooks(course)}
     ids = reading.grade_ids(file)
     for chapter, notebook in released.items():

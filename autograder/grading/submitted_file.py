@@ -12,8 +12,9 @@ from check.words import listed, quoted, size
 
 MAX_BYTES = 200_000_000
 EMPTY = "is empty: hand in the notebook."
-OF_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # what nbgrader puts beside a submitted notebook
-TOO_LARGE = "too_large.json"  # what we put there in place of a file that was too large to collect
+SECRET = "submission_secret.txt"  # nbgrader makes the name of a student's feedback from its content
+OF_NBGRADER = ("timestamp.txt", SECRET)  # what nbgrader puts beside a submitted notebook
+TOO_LARGE = "too_large.json"  # what we put there instead of a file that was too large to collect
 CLEAR = (
     "Clear the outputs of all cells (and run `hand_in` again if it is there), save the notebook, and hand it in again."
 )
@@ -21,7 +22,7 @@ CLEAR = (
 
 @dataclass(frozen=True)
 class TooLarge:
-    """A file that was too large to collect: the name that the student gave it, and its size."""
+    """A file that was too large to collect: its name, which the student chose, and its size."""
 
     name: str
     n_bytes: int
@@ -29,19 +30,19 @@ class TooLarge:
 
 @dataclass(frozen=True)
 class File:
-    """A submitted file: its bytes, or in `trouble` the reason why there are none."""
+    """A submitted file: its bytes or, in `trouble`, the reason why there are none."""
 
     raw: bytes = b""
     trouble: str = ""
 
 
 def read_file(path: Path, owner: int | None = None) -> File:
-    """Return the bytes of a submitted file, or why they were not read. Links are not followed.
+    """Return the bytes of a submitted file, or the reason why we do not read it. This follows no links.
 
-    owner: user id that the file and its folder must belong to; by default they may belong to any.
+    owner: id of the user who must own the file and its folder; by default anyone may own them.
     """
     name, path = path.name, path.absolute()
-    # Only the last three parts of the path come from outside: the student's folder, the chapter's, and the file.
+    # Only the last three parts of the path come from outside: the student's folder, the chapter's folder, and the file.
     if any(part.is_symlink() for part in (path, path.parent, path.parent.parent)):
         return File(trouble=f"{name} is a symbolic link, and links are not followed: hand in the file itself.")
     try:
@@ -68,7 +69,7 @@ def read_file(path: Path, owner: int | None = None) -> File:
 def _opened(path: Path) -> tuple[int, int]:
     """Return a descriptor of the file, and the owner of its folder. Raises OSError.
 
-    None of the path's last three parts may be a link, even if another process swaps them for links at this moment.
+    None of the last three parts of the path may be a link, even if another process replaces them by links right now.
     """
     folder_only = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW
     with ExitStack() as stack:
@@ -93,7 +94,7 @@ def _missing(path: Path) -> str:
 
 
 def _too_large_record(path: Path) -> TooLarge | None:
-    """Return what is recorded about a file that was too large; None if there is no such record."""
+    """Return the record of a file that was too large, or None if there is no such record."""
     try:
         return msgspec.json.decode(read_file(path).raw, type=TooLarge) if path.exists() else None
     except msgspec.DecodeError:

@@ -1,9 +1,9 @@
-"""Refuse pickles from another machine that hold more than data.
+"""Refuse pickles from another machine that contain more than data.
 
-A pickle runs code by naming a function or a class that Python then looks up. Dask unpickles what a scheduler sends in
+A pickle runs code by naming a function or a class, which Python then looks up. Dask unpickles data from a scheduler in
 five places: results, exceptions with their tracebacks, the types of results, warnings, and everything that a message
-marks as pickled. Dask's own setting (`deserializers`) covers only the first place. So this module refuses the lookup
-itself, wherever it happens: Python raises an audit event before it
+marks as pickled. Dask's own setting (`deserializers`) covers only the first place. This module refuses the lookup
+itself, wherever it happens, because Python raises an audit event before each one
 (https://docs.python.org/3/library/audit_events.html).
 """
 
@@ -20,7 +20,7 @@ _guards: list[object] = []
 
 
 class NotUnpickled(TypeError):
-    """A pickle names a function or a class, and was refused. It is a TypeError, after which Dask goes on."""
+    """A refused pickle, which names a function or a class. Dask goes on after a TypeError."""
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""The tasks of a cluster's workers, on this machine or another. The main one makes a submission's bytes into a report.
+"""The tasks of workers, on this machine or another. The main task turns a submission's bytes into a report.
 
-A worker has no course folder and no gradebook, and gets only the seeds of the submission's own cases. Student code runs
-in the sandbox's process, never in the worker's.
+A worker has no course folder and no gradebook, and gets only the seeds of this submission's cases. Student code runs in
+a process of the sandbox, never in the worker's process.
 """
 
 from functools import lru_cache
@@ -21,11 +21,11 @@ _preparing = Lock()
 
 
 class OtherEnvironment(SandboxUnavailable):
-    """A worker has other versions than the machine that started the grading. The message names them."""
+    """A worker and the machine that started grading have different versions. The message names them."""
 
 
 def receive(assignment: Assignment) -> Assignment:
-    """Return the assignment. As the result of a task it is sent once, and again if the worker that held it is lost."""
+    """Return the assignment. Dask sends the result of a task once, and again if the worker that has it is lost."""
     return assignment
 
 
@@ -37,7 +37,7 @@ def prepare(assignment: Assignment) -> None:
 def grade_file(file: File, seeds: dict[str, int], assignment: Assignment, alone: bool) -> dict:
     """Return the report on a submitted file, as JSON.
 
-    seeds: exercise -> the seed of its cases. alone: whether nothing else is being graded at the same time.
+    seeds: exercise -> the seed of its cases. alone: whether the machine grades nothing else at the same time.
 
     Raises MachineTooBusy, SandboxUnavailable.
     """
@@ -59,7 +59,7 @@ def _folders(assignment: Assignment) -> tuple[Path, Path]:
 
 @lru_cache(maxsize=4)
 def tried_bundle(bundle: bytes, expected: tuple[tuple[str, str], ...]) -> Path:
-    """Return the folder with the unpacked bundle, after trying the sandbox. expected: the environment's items.
+    """Return the folder with the unpacked bundle, after trying the sandbox. expected: the items of the environment.
 
     Raises OtherEnvironment, SandboxUnavailable.
     """

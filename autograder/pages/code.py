@@ -1,7 +1,7 @@
-"""Highlight a student's code as HTML, within limits, so that no source takes long.
+"""Highlight a student's code as HTML, within limits, so that no source takes a long time.
 
 Pygments takes time quadratic in the blank lines before a line, and far more in languages other than Python. Therefore
-no line keeps the spaces at its end, only Python is highlighted, and a very long cell is cut.
+spaces at the ends of lines are removed, only Python is highlighted, and very long cells are cut.
 """
 
 from functools import lru_cache
@@ -15,7 +15,7 @@ from pygments.lexers import PythonLexer
 MAX_CHARACTERS = 10_000
 MAX_LINES = 400
 
-# Making these two takes a third of the time that highlighting a cell takes.
+# Creating these two takes a third as long as highlighting a cell.
 _LEXER, _FORMATTER = PythonLexer(), HtmlFormatter(nowrap=True)
 
 

@@ -1,4 +1,4 @@
-"""Make feedback pages for nbgrader's GenerateFeedback: what passes, the first fault, what to reread, what to do next.
+"""Render feedback pages for nbgrader's GenerateFeedback: what passes, the first fault, what to reread and do next.
 
 The template is templates/feedback/index.html.j2. A page is one file that loads no other and runs no script. Making it
 takes a few milliseconds. It shows the scores and comments of the gradebook.
@@ -14,7 +14,7 @@ from nbconvert.exporters import TemplateExporter
 from nbformat.notebooknode import NotebookNode
 from traitlets import Unicode
 
-from autograder.chapter.sections import section_address
+from autograder.chapter.chapter import section_address
 from autograder.pages.code import highlighted, omission
 from autograder.pages.safe_markdown import safe_markdown
 from check.messages import first_fault, replacements, sentence_as_html
@@ -26,7 +26,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 # The next step, by the kind of the first fault.
 NEXT_STEPS = {
-    "stopped": "Restart the kernel and run all cells from the top. Find the line that does not finish, and fix it.",
+    "stopped": "Restart the kernel and run all cells from the top. Find the line that needs this much or never ends.",
     "blank": "Write it. If you need help, open the hints below its text.",
     "raised": "Go to the line that raised the exception, and find out what its inputs were.",
     "type": "Compare what it returns with “Returns” in its docstring.",
@@ -43,7 +43,7 @@ NEXT_STEPS = {
 
 
 class FeedbackExporter(TemplateExporter):
-    """Make the feedback page of a graded notebook."""
+    """Renders the feedback page of a graded notebook."""
 
     book = Unicode("", help="address of the built book; if set, sections to reread are links to it").tag(config=True)
 

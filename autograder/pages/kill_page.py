@@ -58,7 +58,7 @@ def write_page(chapters: Mapping[str, Sequence[KillTable]], file: Path) -> Path:
 
 
 def _mark(line: Line, case: CaseId, table: KillTable) -> str:
-    """Return ● if the case catches the mistake with every key, · if with none, and else the keys' first letters."""
+    """Return ● if the case catches the mistake with every key, · if with none, otherwise the keys' first letters."""
     keys = line.caught.get(case, ())
     return "●" if keys == table.keys else "".join(name[0] for name in keys) or "·"
 
@@ -89,6 +89,6 @@ def about_both(table: KillTable) -> str:
 
 
 def about_slips(slips: SlipTable) -> str:
-    """Return how many small slips in the reference get which kind of message."""
+    """Return how many small slips in the reference get each kind of message."""
     counts = ", ".join(f"{slips.counts[kind]} {kind}" for kind in KINDS if slips.counts[kind])
     return f"small slips in the reference: {counts}; slips reported only as one slip or as wrong values:"

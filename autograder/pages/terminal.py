@@ -9,9 +9,10 @@ from tabulate import tabulate
 
 from autograder.course.handout import check_cell, exercise_of
 from autograder.gradebook.forecast import Forecast
-from autograder.gradebook.marks import Marks
-from autograder.gradebook.rows import StudentRow
-from autograder.gradebook.voids import Voids
+from autograder.gradebook.score_log import LATE
+from autograder.scores.marks import Marks
+from autograder.scores.rows import StudentRow
+from autograder.scores.voids import Voids
 from check.scoring import Result
 from check.words import count, shown
 
@@ -36,21 +37,24 @@ def class_table(
     by_hand = sorted({cell for of_student in marks_shown.values() for cell in of_student.cells}.difference(checks))
     total = "total\n(with by hand)" if by_hand else f"total\n({rows[0].points:g})"
     heads = ["student", *(["name"] if names else []), *exercises, *(f"{cell}\n(by hand)" for cell in by_hand), total]
-    lines = []
+    table = []
     for row in rows:
         name = [shown(names.get(row.student, ""))] if names else []
-        lines.append([shown(row.student), *name, *_scores(marks_shown[row.student], [*checks, *by_hand])])
-    parts = [tabulate(lines, headers=heads, floatfmt="g", disable_numparse=[0, 1] if names else [0])]
-
-    def section(heading: str, sentences: Mapping[str, str]) -> list[str]:
-        return _section(heading, {_with_name(student, names): text for student, text in sentences.items()})
+        table.append([shown(row.student), *name, *_scores(marks_shown[row.student], [*checks, *by_hand])])
+    parts = [tabulate(table, headers=heads, floatfmt="g", disable_numparse=[0, 1] if names else [0])]
 
     differences = {row.student: "; ".join(marks_shown[row.student].differences(row.report, voids)) for row in rows}
     parts += ["\n".join(voids.sentences)] if voids.sentences else []
-    parts += section("Several attempts:", {row.student: row.attempts for row in rows})
-    parts += section("The gradebook differs from what grading computed:", differences)
-    parts += section("Could not be graded, so the score is 0:", {row.student: row.report.trouble for row in rows})
-    parts += section("Worth a look:", {row.student: " ".join(row.report.notes) for row in rows})
+    sections = {
+        "Several attempts:": {row.student: row.about_attempts for row in rows},
+        "The gradebook differs from what grading computed:": differences,
+        "Could not be graded, so the score is 0:": {row.student: row.report.trouble for row in rows},
+        "Worth a look:": {row.student: " ".join(row.report.notes) for row in rows},
+    }
+    for heading, sentences in sections.items():
+        about = [(_with_name(student, names), sentence) for student, sentence in sentences.items() if sentence]
+        lines = [f"  {shown(student)}: {shown(sentence, 300)}" for student, sentence in about]
+        parts += ["\n".join([heading, *lines])] if lines else []
     if absent:
         students = (f"  {shown(_with_name(one, names))}" for one in absent)
         parts.append("\n".join(["No submission in the course:", *students]))
@@ -58,7 +62,7 @@ def class_table(
 
 
 def _points(result: Result, voids: Voids) -> str:
-    """Return what an exercise counts in the maximum, for the head of its column."""
+    """Return an exercise's points in the maximum, for the heading of its column."""
     cell = check_cell(result.function)
     points = voids.points(cell, result.points)
     return ", ".join([*([f"{points:g}"] if points else []), *(["void"] if cell in voids.cells else [])])
@@ -105,7 +109,7 @@ def summary(rows: Sequence[StudentRow]) -> str:
 
 
 def score_changes(forecasts: Sequence[Forecast], voids: Voids) -> str:
-    """Return which scores would change, from what to what and why: a line for each changed part, then the total.
+    """Return the scores that would change: before, after and why, for each changed part and then for the total.
 
     voids: the void exercises, which the scores and the maximum already take into account.
     """
@@ -131,12 +135,6 @@ def _change(forecast: Forecast) -> Iterator[list[str]]:
                 forecast.why,
             ]
     if before.penalty != after.penalty:
-        yield [shown(forecast.student), "(late)", f"{-before.penalty or 0:g}", f"{-after.penalty or 0:g}", forecast.why]
+        yield [shown(forecast.student), LATE, f"{-before.penalty or 0:g}", f"{-after.penalty or 0:g}", forecast.why]
     total = f"{before.total:g} of {forecast.points_before:g}" if forecast.before else "none"
     yield [shown(forecast.student), "total", total, f"{after.total:g} of {forecast.points:g}", ""]
-
-
-def _section(heading: str, sentences: Mapping[str, str]) -> list[str]:
-    """Return a heading with a line for each student who has a sentence; nothing if no student has one."""
-    lines = [f"  {shown(student)}: {shown(sentence, 2000)}" for student, sentence in sentences.items() if sentence]
-    return ["\n".join([heading, *lines])] if lines else []

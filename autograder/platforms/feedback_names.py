@@ -17,7 +17,7 @@ def moodle_name(prefix: str, file: str) -> str:
 def canvas_name(prefix: str, file: str) -> str:
     """Return the name for Canvas: "lovelaceada_123_4567_01_attention.html".
 
-    Empty if the prefix does not hold exactly two numbers, because Canvas could then take one of another student.
+    Empty if the prefix does not hold exactly two numbers, because Canvas could then read another student's number.
     """
     return f"{prefix}_{file}" if len(numbers_in(prefix)) == 2 else ""
 

@@ -12,13 +12,14 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import cache
+
+from autograder.layout import chapter_names
 
 # Moodle replaces underscores in the participant's name with spaces; the number identifies the participant in this
 # assignment. Since 3.1 each student has a folder, which ends in "file_" at first and in "file" since 4.1; earlier
 # versions, and an option of later ones, write one file instead.
 _MOODLE = re.compile(r"(?P<prefix>(?P<name>[^_/]+)_(?P<number>\d+))_assignsubmission_[a-z]+(?:_[^/]*)?")
-# The Canvas ids of the student and of the attachment. What the student chose, before and after, may look the same.
-_CANVAS = re.compile(r"(?=(?P<late>_LATE)?_(?P<user>[1-9]\d*)_(?P<attachment>[1-9]\d*)_[^/])")
 _ANONYMOUS = re.compile(r"(?P<late>LATE_)?(?P<user>anon_[0-9A-Za-z]+)_(?P<attachment>[1-9]\d*)_[^/]+")
 
 
@@ -32,6 +33,7 @@ class ParsedName:
     late: whether Canvas marked the file as late.
     prefix: the beginning that the name of a feedback file for this student needs.
     reason: why there is no key.
+    readings: if the name has no key because it can be read in several ways, all of them.
     """
 
     key: str = ""
@@ -40,6 +42,7 @@ class ParsedName:
     late: bool = False
     prefix: str = ""
     reason: str = field(default="", compare=False)
+    readings: tuple["ParsedName", ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,19 +73,35 @@ def parse_canvas(path: str) -> ParsedName:
 
     Canvas writes the student's name in lower case. The name may end in a number, and the name of the file may begin
     with two. A path with more than one reading therefore gets no key; otherwise a student who is called "eve_123"
-    could hand in for student 123.
+    could hand in for student 123. `only_students_of` in `student_finder.py` chooses among the readings.
     """
-    readings = [m for m in _CANVAS.finditer(path) if path[: m.start()] == path[: m.start()].lower()]
-    if "/" in path or not readings:
+    matches = [m for m in _canvas().finditer(path) if path[: m.start()] == path[: m.start()].lower()]
+    if "/" in path or not matches:
         return ParsedName(reason="its name does not have Canvas's form")
-    if len(readings) > 1:
-        users = " or ".join(dict.fromkeys(match["user"] for match in readings))
-        return ParsedName(
-            reason=f"its name could belong to student {users}: put it into a folder named after the student's id, and "
-            "collect that folder"
-        )
-    (match,) = readings
-    prefix = f"{path[: match.start()]}{match['late'] or ''}_{match['user']}_{match['attachment']}"
+    readings = [_of_canvas(path[: match.start()], match) for match in matches]
+    if len(readings) == 1:
+        return readings[0]
+    users = " or ".join(dict.fromkeys(reading.key for reading in readings))
+    return ParsedName(
+        reason=f"its name could belong to student {users}: put it into a folder named after the student's id, and "
+        "collect that folder",
+        readings=tuple(readings),
+    )
+
+
+@cache
+def _canvas() -> re.Pattern[str]:
+    """The Canvas ids of the student and of the attachment, between two texts that the student chose.
+
+    What the student chose may look like ids. The number of a released notebook such as "10_project.ipynb" is no id.
+    """
+    chapters = "|".join(map(re.escape, chapter_names()))
+    return re.compile(rf"(?=(?P<late>_LATE)?_(?P<user>[1-9]\d*)_(?!{chapters})(?P<attachment>[1-9]\d*)_[^/])")
+
+
+def _of_canvas(before: str, match: re.Match[str]) -> ParsedName:
+    """The parsed name for a match of Canvas's ids. before: the part of the name that precedes them."""
+    prefix = f"{before}{match['late'] or ''}_{match['user']}_{match['attachment']}"
     return ParsedName(match["user"], order=(int(match["attachment"]),), late=bool(match["late"]), prefix=prefix)
 
 
@@ -115,7 +134,7 @@ def layout_of(paths: Collection[str]) -> Layout:
 
     def n_fitting(layout: Layout) -> int:
         if layout.parse is parse_canvas:  # a name with more than one reading still has Canvas's form
-            return sum(not folder and bool(_CANVAS.search(name)) for name, folder in is_folder.items())
+            return sum(not folder and bool(_canvas().search(name)) for name, folder in is_folder.items())
         folders_too = layout.parse is parse_moodle
         return sum(bool(layout.parse(name).key) for name, folder in is_folder.items() if folders_too or not folder)
 

@@ -11,13 +11,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from autograder.platforms.grade_tables import Column, Grades, Person, Row
-from autograder.platforms.known_students import Directory, KnownStudent
+from autograder.platforms.known_students import CANVAS_LOGIN, Directory, KnownStudent
 from autograder.platforms.rosters import CANVAS_IDENTIFIERS, identifiers_in, is_canvas_student, plain_name
 from autograder.platforms.sheets import Sheet, UnusableTable
 from autograder.platforms.student_finder import participants, student_of
 
 _STUDENT_COLUMNS = (
-    *("Student", "LastName", "FirstName", "ID", "SIS User ID", "SIS Login ID", "Integration ID", "Root Account"),
+    *("Student", "LastName", "FirstName", "ID", "SIS User ID", CANVAS_LOGIN, "Integration ID", "Root Account"),
     "Section",
 )
 _ASSIGNMENT = re.compile(r"(.*)\s\((\d+)\)", re.S)
@@ -45,7 +45,7 @@ def fill_canvas(
         title: of the assignment on Canvas, if there is one chapter; the chapter's name by default.
         scale: bring scores to Canvas's maximum where it is not the chapter's.
 
-    Raises UnusableTable, also for another maximum without `scale`.
+        Raises UnusableTable, also for a different maximum without `scale`.
     """
     columns = [_assignment_column(sheet, title or column.name) for column in grades.columns]
     kept = [sheet.column(header) for header in _STUDENT_COLUMNS if sheet.has(header)]
@@ -74,7 +74,7 @@ def fill_moodle(sheet: Sheet, grades: Grades, roster: Collection[KnownStudent], 
 
     scale: bring scores to Moodle's maximum if it is not the chapter's.
 
-    Raises UnusableTable, also for another maximum without `scale`.
+    Raises UnusableTable, also for a different maximum without `scale`.
     """
     (column,) = grades.columns
     listed = participants(sheet)
@@ -100,7 +100,7 @@ def fill_moodle(sheet: Sheet, grades: Grades, roster: Collection[KnownStudent], 
 
 
 def _assignment_column(sheet: Sheet, title: str) -> int:
-    """Return the column of the assignment with this title, or else with this text in its title."""
+    """The column of the assignment with this title, or else with this text in its title."""
     titles = {at: match[1] for at, header in enumerate(sheet.headers) if (match := _ASSIGNMENT.fullmatch(header))}
     exact = [at for at, other in titles.items() if title in (other, sheet.headers[at])]
     similar = [at for at, other in titles.items() if title.casefold() in other.casefold()]
@@ -115,10 +115,10 @@ def _assignment_column(sheet: Sheet, title: str) -> int:
 
 
 def _factor(platform: str, cell: str, column: Column, scale: bool) -> float:
-    """Return what to multiply scores with, so that the chapter's points become the platform's maximum, in a cell.
+    """The factor that turns the chapter's points into the platform's maximum, which is in a cell.
 
-    Without a maximum, scores stay as they are. Raises UnusableTable if it is not a number, or if the two differ and
-    scores are not to be scaled.
+    Without a maximum, scores stay as they are. Raises UnusableTable if the maximum is not a number, or if it differs
+    from the points and `scale` is False.
     """
     if not cell.strip():
         return 1.0

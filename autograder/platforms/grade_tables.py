@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from autograder.course.atomic_write import replacing
+from autograder.course.files import replacing
 from autograder.errors import named_by_user
-from autograder.platforms.known_students import EMAIL
+from autograder.platforms.known_students import CANVAS_LOGIN, EMAIL
 
-# Where a formula begins: at the start, and after what a spreadsheet may take for the end of a cell. East Asian ones
-# also accept the wide forms of the signs.
+# Where a formula begins: at the start, and after what a spreadsheet may take for the end of a cell. East Asian
+# spreadsheets also accept the wide forms of the signs.
 FORMULA = re.compile(r"^(?=[\t\r\n])|(^|[;\t\r\n])(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 Row = list[str | float | datetime | None]
@@ -92,14 +92,14 @@ def canvas_table(grades: Grades) -> Iterator[Row]:
     does not know; `filled_tables.fill_canvas` fills in the columns of Canvas's own export. See Instructure's guide "How
     do I import grades in the Gradebook?".
     """
-    yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(column.name for column in grades.columns)]
+    yield ["Student", "ID", "SIS User ID", CANVAS_LOGIN, "Section", *(column.name for column in grades.columns)]
     yield ["Points Possible", "", "", "", "", *(column.points for column in grades.columns)]
     for person in grades.people:
         name = ", ".join(filter(None, (person.last_name, person.first_name))) or person.id
-        known = person.identifiers or {"ID" if person.id.isdecimal() else "SIS Login ID": person.id}
+        known = person.identifiers or {"ID" if person.id.isdecimal() else CANVAS_LOGIN: person.id}
         yield [
             *(name, known.get("ID", ""), known.get("SIS User ID") or known.get("ID number", "")),
-            *(known.get("SIS Login ID") or known.get("Username") or known.get(EMAIL, ""), "", *person.finals),
+            *(known.get(CANVAS_LOGIN) or known.get("Username") or known.get(EMAIL, ""), "", *person.finals),
         ]
 
 
@@ -107,13 +107,13 @@ def moodle_table(grades: Grades) -> Iterator[Row]:
     """Yield the table that Moodle imports.
 
     On import, map "Username", "ID number" or "Email address" to the user, and each chapter to its grade item. See
-    MoodleDocs, "Grade import". Without a roster, an id is taken for a user name.
+    MoodleDocs, "Grade import". Without a roster, we assume that an id is a user name.
     """
-    headers = ["First name", "Last name", "Username", "ID number", "Email address"]
+    headers = ["First name", "Last name", "Username", "ID number", EMAIL]
     yield [*headers, *(column.name for column in grades.columns)]
     for person in grades.people:
         known = person.identifiers or {"Username": person.id}
-        username = known.get("Username") or known.get("SIS Login ID", "")
+        username = known.get("Username") or known.get(CANVAS_LOGIN, "")
         id_number = known.get("ID number") or known.get("SIS User ID", "")
         yield [person.first_name, person.last_name, username, id_number, person.email, *person.finals]
 

@@ -3,6 +3,11 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from autograder.errors import UserError
+from check.words import did_you_mean
+
+# Columns of a platform's table that identify a student: Canvas's login, and Moodle's address.
+CANVAS_LOGIN = "SIS Login ID"
 EMAIL = "Email address"
 
 
@@ -43,3 +48,30 @@ class Directory:
                 id for column, value in values for key in (column, "") for id in self._ids.get((key, value), ())
             )
         )
+
+
+def enrolled(students: Collection[KnownStudent]) -> set[str]:
+    """Return the ids of the students who have not withdrawn."""
+    return {student.id for student in students if not student.withdrawn}
+
+
+def known_id(students: Collection[KnownStudent], student: str) -> str:
+    """Return a student's id. Raises UserError if none of the students has it."""
+    ids = [known.id for known in students]
+    if student not in ids:
+        hint = ids_hint(students, student) or did_you_mean(student, ids)
+        raise UserError(f"there is no student {student!r} in the gradebook{hint}")
+    return student
+
+
+def ids_hint(students: Collection[KnownStudent], name: str) -> str:
+    """Return the ids of the students with a name, an address or another identifier, as the end of a sentence.
+
+    It is empty if there is no such student, or if the name is an id.
+    """
+    ids = [
+        student.id
+        for student in students
+        if name.casefold() in map(str.casefold, (student.name, student.email, *student.identifiers.values()))
+    ]
+    return f"; the id of {name} is {' or '.join(ids)}" if ids and name not in ids else ""

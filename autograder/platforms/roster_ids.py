@@ -6,17 +6,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from autograder.course.student_ids import reason_to_reject_id
-from autograder.platforms.known_students import EMAIL, Directory, KnownStudent
+from autograder.platforms.known_students import CANVAS_LOGIN, EMAIL, Directory, KnownStudent
 from autograder.platforms.rosters import Listed, Roster
 from autograder.platforms.sheets import UnusableTable
 
 # Column of Canvas or Moodle -> columns of the other platform for which the institution may give out the same value.
 _ON_OTHER_PLATFORM = {
     "SIS User ID": ("ID number",),
-    "SIS Login ID": ("Username", EMAIL),
+    CANVAS_LOGIN: ("Username", EMAIL),
     "ID number": ("SIS User ID",),
-    "Username": ("SIS Login ID",),
-    EMAIL: ("SIS Login ID",),
+    "Username": (CANVAS_LOGIN,),
+    EMAIL: (CANVAS_LOGIN,),
 }
 
 
@@ -111,12 +111,13 @@ def assign_ids(roster: Roster, known: Collection[KnownStudent], column: str) -> 
 
 
 def _problem(student: str, matching: list[str], ids: Collection[str], column: str) -> str:
-    """Return why a person in a table gets no id, or an empty string. matching: the known students it could be."""
+    """Why a person in a table gets no id, or an empty string. matching: the known students it could be."""
     if len(matching) > 1:
-        both = " and ".join(matching[:2])
+        one, other = matching[:2]
         return (
-            f"the gradebook has this person twice, as {both}: remove the one without scores, "
-            "nbgrader db student remove ID"
+            f"the gradebook has this person twice, as {one} and {other}: remove the one without scores, nbgrader db "
+            f"student remove ID. If both have scores, first move what course/submitted/{one} lacks from "
+            f"course/submitted/{other}, grade it, and remove {other} with --force"
         )
     if matching:
         return ""
@@ -132,14 +133,14 @@ def _twice(student: str, students: Collection[str]) -> str:
 
 
 def _on_other_platform(person: Listed) -> dict[str, str]:
-    """Return column of the other platform -> the value that a person may have there."""
+    """Column of the other platform -> the value that a person may have there."""
     return {
         other: value for column, value in person.identifiers.items() for other in _ON_OTHER_PLATFORM.get(column, ())
     }
 
 
 def _words(name: str) -> list[str]:
-    """Return the words of a name in any order, without accents, because platforms write names differently."""
+    """The words of a name in any order, without accents, because platforms write names differently."""
     letters = (letter for letter in unicodedata.normalize("NFKD", name) if not unicodedata.combining(letter))
     return sorted(re.findall(r"[^\W_]+", "".join(letters).casefold()))
 

@@ -10,13 +10,14 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from autograder.platforms.known_students import EMAIL
+from autograder.platforms.known_students import CANVAS_LOGIN, EMAIL
 from autograder.platforms.sheets import Sheet, UnusableTable
 
 CANVAS_TEST_STUDENT = "Canvas's own test student"
 # In the order in which they are preferred as ids.
 MOODLE_IDENTIFIERS = ("Username", "ID number", EMAIL)
-CANVAS_IDENTIFIERS = ("ID", "SIS Login ID", "SIS User ID")
+CANVAS_IDENTIFIERS = ("ID", CANVAS_LOGIN, "SIS User ID")
+_ROUNDED = re.compile(r"\d([.,]\d+)?E\+\d+")
 _QUOTED = re.compile(r'="(.*)"', re.S)
 
 
@@ -61,13 +62,20 @@ def plain_name(cell: str) -> str:
 
 
 def is_canvas_student(sheet: Sheet, row: list[str]) -> bool:
-    """Return whether a row is a student's; other rows hold possible points or "Manual Posting"."""
+    """Whether a row is a student's; other rows hold possible points or "Manual Posting"."""
     return sheet.cell(row, "ID").isdecimal() and "Points Possible" not in "".join(row[:2])
 
 
 def identifiers_in(sheet: Sheet, row: list[str], columns: Collection[str]) -> dict[str, str]:
-    """Return column -> value, for the columns that a row fills in."""
-    return {column: value for column in columns if (value := sheet.cell(row, column))}
+    """Return column -> value, for the columns that a row fills in. Raises UnusableTable for a rounded number."""
+    identifiers = {column: value for column in columns if (value := sheet.cell(row, column))}
+    for column, value in identifiers.items():
+        if _ROUNDED.fullmatch(value):
+            raise UnusableTable(
+                f"{sheet.name}: a spreadsheet has rounded a number in the column {column} to {value}. Export the table "
+                "again, and do not save it in a spreadsheet, or import this column as text"
+            )
+    return identifiers
 
 
 def _read_canvas(sheet: Sheet) -> Roster:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -17,7 +18,10 @@ _TIME_FORMATS = (
     *("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%d %B %Y, %I:%M %p", "%d/%m/%Y, %H:%M"),
     "%A, %B %d, %Y, %I:%M %p",
 )
-
+# Students choose their names. ESC and BEL would reach a terminal, and marks of direction turn around the text after
+# them, on a page too. Tabs and line ends stay.
+_COMMANDS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # how .xlsx, .ods and .xls begin
 
 csv.field_size_limit(MAX_BYTES)  # Moodle's worksheet holds whole texts that students wrote
 
@@ -35,7 +39,7 @@ class Sheet:
         self._columns = {header.strip().casefold(): at for at, header in reversed(list(enumerate(self.headers)))}
 
     def has(self, *headers: str) -> bool:
-        """Return whether the table has all of these columns."""
+        """Whether the table has all of these columns."""
         return all(header.casefold() in self._columns for header in headers)
 
     def column(self, header: str) -> int:
@@ -56,15 +60,20 @@ class Sheet:
 
 
 def read_sheet(path: Path) -> Sheet:
-    """Read the table in a CSV file. Raises UnusableTable."""
+    """Read the table in a CSV file, without control and direction characters. Raises UnusableTable."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise UnusableTable(f"{shown(path)} is too large for the table of a class")
-        text = path.read_text(encoding="utf-8-sig")
+        content = path.read_bytes()
+        if content.startswith(_WORKBOOKS):
+            raise UnusableTable(f"{shown(path)} is a workbook: open it in a spreadsheet and save it as “CSV UTF-8”")
+        text = _COMMANDS.sub("", content.decode("utf-8-sig"))
     except OSError as error:
         raise UnusableTable(f"{shown(path)} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UnusableTable(f"{shown(path)} is not text in UTF-8: save it as “CSV UTF-8”") from error
+    if text.startswith("sep="):  # Excel writes such a line for itself
+        text = text.partition("\n")[2]
     first_line = text.partition("\n")[0]
     try:
         # Only \n and \r end a line; Unicode's other line ends may be part of a name.
@@ -89,6 +98,11 @@ def parse_time(text: str) -> datetime | None:
         except (ValueError, OverflowError):
             continue
     return None
+
+
+def own_zone() -> str:
+    """Return the name of this machine's time zone, such as "CET (UTC+0100)"."""
+    return datetime.now().astimezone().strftime("%Z (UTC%z)")
 
 
 def _strptime(text: str, time_format: str) -> datetime:

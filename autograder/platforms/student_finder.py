@@ -1,7 +1,8 @@
 """Find the id of the student who handed in a file, from what the platform wrote and from the roster.
 
 Moodle's number identifies a participant in one assignment (mod_assign's get_uniqueid_for_user): two participants with
-the same name have different numbers, and one student has another number in each assignment. The assignment's grading
+the same name have different numbers, and a student's number changes from assignment to assignment. The assignment's
+grading
 worksheet says which student a number belongs to; the display name is used only if the instructor asks for it.
 """
 
@@ -15,7 +16,7 @@ from autograder.errors import UserError
 from autograder.platforms.file_names import Layout, ParsedName
 from autograder.platforms.known_students import Directory, KnownStudent
 from autograder.platforms.rosters import CANVAS_IDENTIFIERS, MOODLE_IDENTIFIERS, identifiers_in
-from autograder.platforms.sheets import Sheet, UnusableTable, parse_time
+from autograder.platforms.sheets import Sheet, UnusableTable, own_zone, parse_time
 from check.words import quoted
 
 IdOrReason = tuple[str, str]  # a student's id and "", or "" and the reason why there is none
@@ -81,8 +82,24 @@ def choose_finder(
     )
 
 
+def only_students_of(roster: Collection[KnownStudent], name: ParsedName) -> ParsedName:
+    """Return the only reading of a Canvas file's name that begins with a student of the roster and has their number.
+
+    A student can choose a name and a file name that imitate another student. The reading that is true has the
+    student's own number, so two readings with numbers of the roster leave the name as it is.
+    """
+    directory, names = Directory(roster), {student.id: student.name for student in roster}
+    listed = [(reading, ids[0]) for reading in name.readings if (ids := directory.find({"ID": reading.key}))]
+    if len(listed) != 1:
+        return name
+    ((reading, student),) = listed
+    before = reading.prefix.removesuffix(f"_{reading.key}_{reading.order[0]}").removesuffix("_LATE")
+    # Canvas puts the last name first; the letters are the same in any order.
+    return reading if sorted(_letters(before)) == sorted(_letters(names[student])) else name
+
+
 def _only(sheets: Iterable[Sheet]) -> Sheet | None:
-    """Return the one sheet, or None. Raises Undecided if there are more."""
+    """The one sheet, or None. Raises Undecided if there are more."""
     same = list(sheets)
     if len(same) > 1:
         names = " and ".join(sheet.name for sheet in same)
@@ -115,7 +132,7 @@ _CANVAS_GROUPS = ("canvas_user_id", "group_name")
 
 
 def _canvas_team_finder(sheet: Sheet) -> Callable[[ParsedName], list[ParsedName]]:
-    """Return a function that replaces the name of a team's file by one for each member, from Canvas's table of groups.
+    """A function that replaces the name of a team's file by one for each member, from Canvas's table of groups.
 
     Canvas writes a team's files once, with the number of one member (lib/content_zipper.rb, representatives). The
     prefix stays that member's: Canvas gives the feedback on its file to the whole team.
@@ -169,9 +186,11 @@ def participants(sheet: Sheet) -> dict[str, list[str]]:
 
 def student_of(sheet: Sheet, row: list[str], number: str, directory: Directory) -> IdOrReason:
     """Return the id of the participant in a row of Moodle's grading worksheet, or the reason why there is none."""
-    identifiers = identifiers_in(sheet, row, MOODLE_IDENTIFIERS)
-    if not identifiers:
-        return f"participant-{number}", ""  # blind marking hides who the participants are
+    identifiers, participant = identifiers_in(sheet, row, MOODLE_IDENTIFIERS), f"participant-{number}"
+    # Blind marking hides who the participants are. Those who were graded blind keep their ids when Moodle shows names:
+    # a number belongs to one person in one assignment (mod/assign/locallib.php, get_uniqueid_for_user_static).
+    if not identifiers or directory.find({"": participant}):
+        return participant, ""
     if not directory.has_names:
         return next(iter(identifiers.values())), ""
     ids = directory.find(identifiers)
@@ -208,13 +227,16 @@ def _by_worksheet(sheet: Sheet, roster: Collection[KnownStudent], names: Collect
         return student_of(sheet, rows[name.key], name.key, directory)
 
     times = _times(sheet, rows, "Last modified (submission)")
-    return StudentFinder("ids are found in Moodle's grading worksheet", find, times, _team_finder(sheet, rows, names))
+    description = "ids are found in Moodle's grading worksheet"
+    if times:
+        description += f"; its times are read in this machine's zone, {own_zone()}"
+    return StudentFinder(description, find, times, _team_finder(sheet, rows, names))
 
 
 def _team_finder(
     sheet: Sheet, rows: dict[str, list[str]], names: Collection[ParsedName]
 ) -> Callable[[ParsedName], list[ParsedName]]:
-    """Return a function that replaces a team's name by one for each member, from the worksheet's column Group."""
+    """A function that replaces a team's name by one for each member, from the worksheet's column Group."""
     teams: dict[str, list[ParsedName]] = {}
     for number, row in rows.items():
         team, full_name = sheet.cell(row, "Group"), sheet.cell(row, "Full name") or "Participant"
@@ -247,7 +269,7 @@ def _canvas_times(sheet: Sheet) -> dict[str, datetime]:
 
 
 def _times(sheet: Sheet, rows: dict[str, list[str]], header: str) -> dict[str, datetime]:
-    """Return key of a row -> the time in a column, where it has one; Moodle writes a dash where it has none."""
+    """Key of a row -> the time in a column, where it has one; Moodle writes a dash where it has none."""
     written = {key: cell for key, row in rows.items() if (cell := sheet.cell(row, header)) not in ("", "-")}
     times = {key: parse_time(cell) for key, cell in written.items()}
     if unreadable := [written[key] for key, time in times.items() if time is None]:

@@ -1,24 +1,23 @@
 """Collect what students get besides the notebook: `check`, answer keys, figures, earlier solutions, requirements."""
 
 import ast
+import io
 import os
 import re
-import tempfile
 import time
 import zipfile
 from calendar import timegm
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
 
 import yaml
 
 from autograder.authoring.hand_in import hand_in_of
-from autograder.chapter.chapter import Chapter
-from autograder.chapter.sections import section_addresses
+from autograder.chapter.chapter import Chapter, section_addresses
 from autograder.layout import REPO, solution_modules
-from autograder.release.cell_needs import exercises_needed
+from autograder.release.cell_needs import exercises_needed, imports
 from check.bundle_data import Notebook
-from check.key import Key, save
+from check.key import Key, to_bytes
 from check.weights_file import WEIGHTS
 
 NEEDED = ("numpy", "matplotlib", "jupyterlab")  # by every notebook
@@ -41,20 +40,24 @@ PyTorch is optional. A few cells compare their results with it; without it they 
 """
 
 
+def check_files() -> dict[str, bytes]:
+    """Return path -> content of the package that students get."""
+    paths = sorted((REPO / "check").rglob("*.py"))
+    return {path.relative_to(REPO).as_posix(): path.read_bytes() for path in paths}
+
+
 def files(chapter: Chapter, keys: Iterable[Key], repo: Path = REPO, due: str = "") -> dict[str, bytes]:
     """Return path -> content of every file in a bundle except the notebook; the same chapter gives the same bytes.
 
-    Args:
-        keys: the public keys of the chapter's exercises.
-        due: when the chapter is due, in sentences.
+    keys: the public keys of the chapter's exercises. due: when the chapter is due, in sentences.
     """
-    shipped = modules(chapter, repo)
+    shipped, hand_in = modules(chapter, repo), hand_in_of(chapter.name)
     sources = [cell.source for cell in chapter.cells if cell.part in ("setup", "demo")]
     imported = {name for source in [*sources, *map(bytes.decode, shipped.values())] for name in _imports(source)}
     return {
-        **{f"check/{file.name}": file.read_bytes() for file in sorted((REPO / "check").glob("*.py"))},
-        **{f"check/keys/{key.function}.npz": saved_key(key) for key in keys},
-        **_expected_weights(chapter),
+        **check_files(),
+        **{f"check/keys/{key.function}.npz": to_bytes(key) for key in keys},
+        **({f"check/keys/{WEIGHTS}.json": hand_in.expected.to_json().encode()} if hand_in else {}),  # for `hand_in`
         f"check/chapters/{chapter.name}.json": notebook_data(chapter, repo).to_json().encode(),
         **shipped,
         **{picture: (repo / "chapters" / picture).read_bytes() for picture in chapter.pictures},
@@ -64,17 +67,12 @@ def files(chapter: Chapter, keys: Iterable[Key], repo: Path = REPO, due: str = "
     }
 
 
-def _expected_weights(chapter: Chapter) -> dict[str, bytes]:
-    """Return the file that tells `hand_in` what a chapter's weights must be, if the chapter asks for weights."""
-    hand_in = hand_in_of(chapter.name)
-    return {f"check/keys/{WEIGHTS}.json": hand_in.expected.to_json().encode()} if hand_in else {}
-
-
 def notebook_data(chapter: Chapter, repo: Path = REPO) -> Notebook:
     """Return what `check` has to know about a chapter's notebook."""
     exercises = list(chapter.stubs)
     rests_on = exercises_needed(chapter.cells, exercises)
-    weights = any(cell.part == "hand-in" for cell in chapter.cells)
+    hand_in = hand_in_of(chapter.name)
+    weights = hand_in.points if hand_in and any(cell.part == "hand-in" for cell in chapter.cells) else 0
     by_hand = {cell.metadata["name"]: cell.metadata["points"] for cell in chapter.cells if cell.part == "by-hand"}
     return Notebook(exercises, rests_on, section_addresses(chapter, repo), weights, by_hand)
 
@@ -102,19 +100,31 @@ def modules(chapter: Chapter, repo: Path = REPO) -> dict[str, bytes]:
     return contents
 
 
-def write_zip(folder: Path, path: Path, repo: Path = REPO) -> None:
-    """Zip a folder's files, sorted and all with the same time, so that the same files give the same bytes."""
+def write(contents: Mapping[str, bytes], folder: Path) -> None:
+    """Write files, path -> content, to a folder. Make the folders that do not exist."""
+    for path, content in contents.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+
+
+def zipped(contents: dict[str, bytes], repo: Path = REPO) -> bytes:
+    """Return the bytes of a zip file from path -> content.
+
+    The files are sorted and all have the same time, so that the same contents give the same bytes.
+    """
     date = time.gmtime(_release_time(repo))[:6]
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in sorted(folder.rglob("*")):
-            if file.is_file():
-                entry = zipfile.ZipInfo(file.relative_to(folder).as_posix(), date)
-                entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, 0o644 << 16, 3
-                archive.writestr(entry, file.read_bytes())
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path in sorted(contents, key=PurePosixPath):
+            entry = zipfile.ZipInfo(path, date)
+            entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, 0o644 << 16, 3
+            archive.writestr(entry, contents[path])
+    return buffer.getvalue()
 
 
 def _release_time(repo: Path) -> int:
-    """Return SOURCE_DATE_EPOCH if it is set, and else the release date in CITATION.cff, in seconds since 1970."""
+    """Return SOURCE_DATE_EPOCH if it is set, otherwise the release date in CITATION.cff, in seconds since 1970."""
     if epoch := os.environ.get("SOURCE_DATE_EPOCH"):  # https://reproducible-builds.org/specs/source-date-epoch/
         return max(int(epoch), timegm((1980, 1, 1, 0, 0, 0)))  # zip files cannot store an earlier time
     citation = yaml.safe_load((repo / "CITATION.cff").read_text(encoding="utf-8"))
@@ -123,26 +133,15 @@ def _release_time(repo: Path) -> int:
 
 def _imports(source: str) -> Iterator[str]:
     """Yield the dotted names that a source imports anywhere."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def saved_key(key: Key) -> bytes:
-    """Return the bytes of the file that holds a key."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "key.npz"
-        save(key, path)
-        return path.read_bytes()
+    for _, (module, name) in imports(ast.parse(source)):
+        yield from (module, f"{module}.{name}") if name else (module,)
 
 
 def _data(sources: Iterable[str], repo: Path) -> dict[str, bytes]:
-    """Return the .npz files beside the chapters that the cells mention, such as a trained model."""
-    names = {name for source in sources for name in re.findall(r"[\w-]+\.npz", source)}
-    return {name: (repo / "chapters" / name).read_bytes() for name in names if (repo / "chapters" / name).exists()}
+    """Return the .npz files beside the chapters that the cells mention, such as a trained model, and their licences."""
+    names = {name for source in sources for name in re.findall(r"([\w-]+)\.npz", source)}
+    files = (repo / "chapters" / f"{name}{suffix}" for name in names for suffix in (".npz", ".LICENSE.txt"))
+    return {file.name: file.read_bytes() for file in files if file.exists()}
 
 
 def _pins(repo: Path) -> dict[str, str]:
@@ -153,7 +152,7 @@ def _pins(repo: Path) -> dict[str, str]:
 
 def _requirements(pins: dict[str, str], imported: set[str]) -> str:
     packages = [*NEEDED, *sorted(imported & set(pins) - {*NEEDED, "torch"})]
-    # With the marker, pip on an older Python says which Python is needed, and does not list all versions it rejected.
+    # With the marker, pip on an older Python says which Python is needed, instead of listing the versions it rejected.
     lines = [f'{name}=={pins[name]} ; python_version >= "3.11"' for name in packages]
     return "\n".join([*lines, f"# optional, for the cells that compare with PyTorch:\n# torch=={pins['torch']}", ""])
 

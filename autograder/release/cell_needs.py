@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from functools import cache
 
 from autograder.chapter.chapter import GIVEN, Cell
-from check.bundle_data import fingerprint
-from check.cell_names import changed_in_place, reads_and_binds
+from check.bundle_data import source_digest
+from check.names_in_code import changed_in_place, reads_and_binds
 
 
 def exercises_needed(cells: Iterable[Cell], exercises: list[str]) -> dict[str, list[str]]:
-    """Return the exercises that each given cell needs, in notebook order, by the fingerprint of its source.
+    """Return the exercises that each given cell needs, in notebook order, by the digest of its source.
 
     A cell that needs no exercise has no entry.
     """
     sources = [cell.source for cell in cells if cell.part in GIVEN]
     needs_of_cells = needs(sources, {name: {name} for name in exercises})
     return {
-        fingerprint(source): [name for name in exercises if name in needed]
+        source_digest(source): [name for name in exercises if name in needed]
         for source, needed in zip(sources, needs_of_cells, strict=True)
         if needed
     }
@@ -33,10 +33,9 @@ def needs(
     names: dict[str, set[str]],
     imported: Callable[[str, str], set[str]] = lambda module, name: set(),
 ) -> Iterator[set[str]]:
-    """Yield the things that each source needs, if the sources run one after the other.
+    """Yield the things that each source needs, if the sources run one after another.
 
     Args:
-        sources: the sources of cells.
         names: the things that each name needs before the first source runs.
         imported: given MODULE and NAME, what `from MODULE import NAME` needs; NAME is "" for `import MODULE`.
     """
@@ -47,10 +46,10 @@ def needs(
         needed_by_imports: set[str] = set()
         for statement in _statements(source):
             needed |= set().union(*(names.get(name, set()) for name in statement.reads))
-            imports = {name: imported(*origin) for name, origin in statement.imports}
-            needed_by_imports = needed_by_imports.union(*imports.values())
+            by_import = {name: imported(*origin) for name, origin in statement.imports}
+            needed_by_imports = needed_by_imports.union(*by_import.values())
             # If a statement raises, the statements after it do not run either. An import does not raise.
-            names |= {name: imports.get(name, set(needed)) for name in statement.binds}
+            names |= {name: by_import.get(name, set(needed)) for name in statement.binds}
             modules |= {name for name, (_, imported_name) in statement.imports if not imported_name}
             for name in set(statement.changes) - modules:  # np.save(...) does not change np
                 names[name] = names.get(name, set()) | needed
@@ -78,15 +77,16 @@ def _statements(source: str) -> list[_Statement]:
             reads=frozenset(reads),
             binds=frozenset(binds),
             changes=list(changed_in_place(statement)),
-            imports=list(_imports(statement)),
+            imports=list(imports(statement)),
         )
         for statement in ast.parse(source).body
         for reads, binds in [reads_and_binds(compile(ast.Module([statement], []), "cell", "exec"))]
     ]
 
 
-def _imports(statement: ast.stmt) -> Iterator[tuple[str, tuple[str, str]]]:
-    for node in ast.walk(statement):
+def imports(tree: ast.AST) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield each name that an import binds, and MODULE and NAME of `from MODULE import NAME`, or MODULE and ""."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             yield from ((alias.asname or alias.name, (node.module or "", alias.name)) for alias in node.names)
         elif isinstance(node, ast.Import):

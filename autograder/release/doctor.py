@@ -3,18 +3,29 @@
 import difflib
 import importlib
 import inspect
+import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from nbformat.notebooknode import NotebookNode
+
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.luck import decided_by_luck
 from autograder.authoring.make_key import PUBLIC_SEED, make_key, public_key
 from autograder.authoring.problems import problems
 from autograder.chapter import myst
 from autograder.chapter.cards import cards
-from autograder.chapter.chapter import Cell, Chapter, definition_in, interface, text_of
+from autograder.chapter.chapter import Cell, Chapter, definition_in, interface, section_addresses, text_of
+from autograder.chapter.targets import read_targets
 from autograder.layout import REPO, exercise_names, exercises_checked_in, number_and_word
+from autograder.release import bundle
+from autograder.release.notebook import MAY_RAISE, source_notebook
 from check.key import Key
 from check.words import did_you_mean
+
+N_SEEDS = 5  # of the keys that must give the same points
+TIMEOUT = 1800  # seconds for one cell; chapter 9 trains a model
 
 
 def faults(name: str, repo: Path = REPO, *, thorough: bool = True) -> Iterator[str]:
@@ -32,7 +43,8 @@ def faults(name: str, repo: Path = REPO, *, thorough: bool = True) -> Iterator[s
     for exercise in exercises:
         yield from interface_faults(exercise, chapter)
         yield from section_faults(exercise, chapter)
-        yield from key_faults(exercise, thorough=thorough)
+        if not broken:  # an exercise inherits the mistakes of those that it calls
+            yield from key_faults(exercise, thorough=thorough)
 
 
 def import_exercises(name: str, repo: Path = REPO) -> tuple[list[Exercise], list[str]]:
@@ -50,6 +62,36 @@ def import_exercises(name: str, repo: Path = REPO) -> tuple[list[Exercise], list
         except Exception as error:  # whatever the author's code raises
             sentences.append(f"{file} cannot be imported: {type(error).__name__}: {error}")
     return exercises, sentences
+
+
+def run_faults(chapter: Chapter, repo: Path = REPO) -> Iterator[str]:
+    """Yield a sentence for each cell that raises. A given cell may, if the chapter tags it `raises-exception`."""
+    from nbclient import NotebookClient  # its import takes a long time
+
+    notebook = source_notebook(chapter, read_targets(repo / "chapters"), section_addresses(chapter, repo))
+    expected = {cell.source for cell in chapter.cells if MAY_RAISE in cell.metadata.get("tags", ())}
+    with tempfile.TemporaryDirectory() as folder:
+        bundle.write(bundle.files(chapter, map(public_key, chapter.exercises), repo), Path(folder))
+        client = NotebookClient(
+            notebook,
+            timeout=TIMEOUT,
+            kernel_name=notebook.metadata.kernelspec.name,
+            allow_errors=True,
+            resources={"metadata": {"path": folder}},
+            extra_arguments=["--log-level=ERROR"],  # no warning that the kernel talks to its own machine by TCP
+        )
+        # PYTHONPATH could put this repository's `check` before the bundle's.
+        client.execute(env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"})
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and cell.source not in expected:
+            yield from _errors(cell, chapter)
+
+
+def _errors(cell: NotebookNode, chapter: Chapter) -> Iterator[str]:
+    for output in cell.outputs:
+        if output.output_type == "error":
+            name = cell.metadata.nbgrader.grade_id
+            yield f"{chapter.name}: the cell {name} raises {output.ename}: {output.evalue}\n{cell.source}"
 
 
 def structure_faults(chapter: Chapter) -> Iterator[str]:
@@ -103,7 +145,7 @@ def interface_difference(stub: str, reference: str) -> str:
 
 
 def section_faults(exercise: Exercise, chapter: Chapter) -> Iterator[str]:
-    """Yield the sections to read again that the chapter does not have."""
+    """Yield the sections that students should reread but that the chapter does not have."""
     titles = myst.section_titles(chapter.text)
     named = {exercise.section, *(mistake.reread for mistake, _ in exercise.mistakes.values())}
     for section in sorted(named - set(titles)):
@@ -116,6 +158,7 @@ def key_faults(exercise: Exercise, *, thorough: bool = True) -> Iterator[str]:
         key = make_key(exercise, PUBLIC_SEED) if thorough else public_key(exercise)
         if thorough:
             yield from problems(exercise, key)
+            yield from decided_by_luck(exercise, range(N_SEEDS))
     except Exception as error:  # whatever the author's cases, mistakes and rewrites raise
         yield f"{exercise.name}: no answer key can be made: {type(error).__name__}: {error}"
         return

@@ -1,6 +1,6 @@
-"""The release gate: search everything that is to be published for leaks, and name the file and line of each.
+"""The release gate: search everything that will be published for leaks, and name the file and line of each.
 
-A leak is the body of a solution (see `fingerprints`), a hidden marker, a reference function that is printed or
+A leak is the body of a solution (see `secret_bodies`), a hidden marker, a reference function that is printed or
 imported, an instructor's file or the secret seed. The gate reads text, notebooks, HTML, zip files and answer keys.
 """
 
@@ -16,21 +16,13 @@ import zipfile
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from nbformat.notebooknode import NotebookNode
-
-from autograder.chapter.chapter import Chapter, stubs, text_of
+from autograder.chapter.chapter import Chapter, given_functions, stubs, text_of
 from autograder.course.seed import secret_seed
 from autograder.errors import UserError
 from autograder.layout import REPO, chapter_names, solution_modules
-from autograder.release.fingerprints import Fingerprints
-from autograder.release.lending import choice_of, last_lent_chapter, lent_files, sentence
-from autograder.release.zip_content import content_digest
-from check import scoring
-from check.key import Key
-from check.measuring import outcomes_of
-from check.verdicts_of_test import bound_key
+from autograder.release.lending import configured_choice, last_lent_chapter, lent_files, sentence
+from autograder.release.secret_bodies import SecretBodies
 
 _NO_TEXT = frozenset({".png", ".jpg", ".gif", ".ico", ".woff", ".woff2", ".ttf", ".otf", ".eot", ".inv", ".pdf"})
 _NUMBERS = re.compile(rb"\x93NUMPY.{4,8}\{'descr': '[<>|][bcf]\d+'", re.DOTALL)  # a file of NumPy that holds no text
@@ -68,7 +60,7 @@ class Secrets:
         the `content_digest` of zip files into which the build puts bytecode.
     """
 
-    solutions: Fingerprints
+    solutions: SecretBodies
     modules: frozenset[str] = frozenset()
     seed: int | None = None
     harmless: frozenset[str] = frozenset()
@@ -117,16 +109,16 @@ def _secrets(secret: Collection[str], public: Iterable[str], seed: int | None, r
     def source(name: str) -> str:
         return (repo / "solutions" / f"{name}.py").read_text(encoding="utf-8")
 
-    all_stubs = [stub for name in chapter_names(repo) for stub in stubs(text_of(name, repo)).values()]
+    texts = [text_of(name, repo) for name in chapter_names(repo)]
+    shown = [cell for text in texts for cell in (*stubs(text).values(), *given_functions(text).values())]
     sources = {f"solutions/{name}.py": source(name) for name in sorted(secret)}
-    return Secrets(Fingerprints(sources, [*all_stubs, *map(source, public)]), frozenset(secret), seed)
+    return Secrets(SecretBodies(sources, [*shown, *map(source, public)]), frozenset(secret), seed)
 
 
 def scan(paths: Iterable[Path], secrets: Secrets) -> list[Leak]:
     """Return every leak in files and folders, including those inside zip files, in the order of the files.
 
-    Raises:
-        UserError: a path does not exist.
+    Raises UserError if a path does not exist.
     """
     leaks = []
     scanned: Scanned = {}
@@ -213,33 +205,11 @@ def _texts_of_attributes(tag: re.Match[str]) -> str:
     return " ".join(_ATTRIBUTE_TEXT.findall(tag[0])) + "\n" * tag[0].count("\n")
 
 
-def unsound(keys: Iterable[Key], source: NotebookNode, released: NotebookNode) -> list[str]:
-    """Return a sentence for each stub that passes its check and each solution that fails it.
-
-    Args:
-        keys: the public keys of the chapter's exercises.
-        source, released: the notebook with solutions and the one without.
-    """
-    problems, keys = [], list(keys)
-    for notebook, solved in ((source, True), (released, False)):
-        namespace = _run_exercises(notebook)
-        for key in keys:
-            result = scoring.grade(key, outcomes_of(namespace[key.function], bound_key(key, namespace)))
-            if solved and result.verdict:
-                problems.append(f"{key.function}: the solution fails its check: {result.verdict.message}")
-            if not solved and result.passed:
-                problems.append(f"{key.function}: the stub passes its check")
-    return problems
-
-
-def _run_exercises(notebook: NotebookNode) -> dict[str, Any]:
-    """Run the setup cell and the exercises' cells, and return their namespace."""
-    namespace: dict[str, Any] = {}
-    for cell in notebook.cells:
-        about = cell.metadata.get("nbgrader", {})
-        if cell.cell_type == "code" and (about.get("solution") or about.get("grade_id") == "setup"):
-            exec(compile(cell.source, f"<cell {about['grade_id']}>", "exec"), namespace)
-    return namespace
+def content_digest(data: bytes) -> str:
+    """Return a SHA-256 of the members of a zip file, which does not depend on how they were compressed."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = sorted((name, hashlib.sha256(archive.read(name)).hexdigest()) for name in archive.namelist())
+    return hashlib.sha256(repr(members).encode()).hexdigest()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -255,7 +225,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     seed = secret_seed(options.course) if (options.course / "secret_seed").exists() else None
     try:
-        last_lent = last_lent_chapter(choice_of())
+        last_lent = last_lent_chapter(configured_choice())
         leaks = scan_book(options.book, seed, last_lent=last_lent)
     except UserError as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)

@@ -9,24 +9,24 @@ The publisher chooses in `_config.yml`, in the entry `lend` of Sphinx's configur
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import yaml
 
 from autograder.errors import UserError
-from autograder.layout import REPO, chapter_names, number_and_word, solution_modules
+from autograder.layout import REPO, chapter_names, exercise_names, number_and_word, solution_modules
 
 PACKAGE = "solutions.lent"
 FOLDER = "solutions/lent"
 
 
-def last_lent_chapter(choice: object, repo: Path = REPO) -> int:
+def last_lent_chapter(choice: object) -> int:
     """Return the number of the last chapter whose solutions are lent, 0 for none.
 
-    Raises:
-        UserError: `choice` is not one of the three forms.
+    Raises UserError if `choice` is not one of the three forms.
     """
-    last = max(number_and_word(name)[0] for name in chapter_names(repo))
+    last = max(number_and_word(name)[0] for name in chapter_names())
     if choice == "nothing":
         return 0
     if choice == "all":
@@ -38,9 +38,9 @@ def last_lent_chapter(choice: object, repo: Path = REPO) -> int:
     return int(through[1])
 
 
-def choice_of(repo: Path = REPO) -> object:
+def configured_choice() -> object:
     """Return what the entry `lend` of `_config.yml` says."""
-    config = yaml.safe_load((repo / "_config.yml").read_text(encoding="utf-8"))
+    config = yaml.safe_load((REPO / "_config.yml").read_text(encoding="utf-8"))
     return config["sphinx"]["config"].get("lend", "nothing")
 
 
@@ -48,14 +48,26 @@ def lent_files(last: int, repo: Path = REPO) -> dict[str, bytes]:
     """Return path -> content of the package that lends the solutions of chapters 1 to `last`; empty for 0.
 
     Docstrings and comments are left out, because readers need the functions and not the code. The package's modules
-    import each other.
+    import each other. It includes given modules that lie between two of them: multi-head attention must not call the
+    reader's masked softmax, which may be missing.
     """
-    modules = [name for name, number in solution_modules(repo).items() if number is not None and number <= last]
+    numbers = solution_modules(repo)
+    chapters = {name for name, number in numbers.items() if number is not None and number <= last}
+    callers = {name: _imported(name, repo) & chapters for name, number in numbers.items() if number is None}
+    between = {name for lent in chapters for name in _imported(lent, repo) if callers.get(name)}
+    modules = sorted(chapters | between)
     files = {
         f"{FOLDER}/{name}.py": _lent((repo / "solutions" / f"{name}.py").read_text(encoding="utf-8"), modules)
         for name in modules
     }
     return {f"{FOLDER}/__init__.py": b"", **files} if files else {}
+
+
+def _imported(module: str, repo: Path) -> set[str]:
+    """Return the modules of solutions/ from which a module of solutions/ imports."""
+    tree = ast.parse((repo / "solutions" / f"{module}.py").read_text(encoding="utf-8"))
+    names = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return {name.removeprefix("solutions.") for name in names if name.startswith("solutions.")}
 
 
 def _lent(source: str, modules: list[str]) -> bytes:
@@ -69,6 +81,29 @@ def _lent(source: str, modules: list[str]) -> bytes:
     return ast.unparse(tree).encode()
 
 
+def import_of(name: str, module: str) -> str:
+    """Return the statement that borrows a function of the book."""
+    return f"from {PACKAGE}.{module} import {name}"
+
+
+@cache
+def exercises_of_book() -> frozenset[str]:
+    """Return the name of every exercise of the book."""
+    return frozenset(name for chapter in chapter_names() for name in exercise_names(chapter))
+
+
+@cache
+def lent_helpers(last: int) -> dict[str, str]:
+    """Return name -> source of an import of each function that solves no exercise, in chapters 1 to `last`."""
+    imports: dict[str, str] = {}
+    for module, number in solution_modules().items():
+        if number is not None and number <= last:
+            tree = ast.parse((REPO / "solutions" / f"{module}.py").read_text(encoding="utf-8"))
+            names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+            imports |= {name: import_of(name, module) for name in names if name not in exercises_of_book()}
+    return imports
+
+
 def sentence(last: int) -> str:
     """Return what the pages lend, for the person who builds the book."""
     if not last:
@@ -78,7 +113,7 @@ def sentence(last: int) -> str:
 
 def main() -> None:
     """Print what this build lends; `python -m autograder.release.lending` calls this."""
-    print(sentence(last_lent_chapter(choice_of())))
+    print(sentence(last_lent_chapter(configured_choice())))
 
 
 if __name__ == "__main__":

@@ -19,11 +19,13 @@ from nbformat.notebooknode import NotebookNode
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.hand_in import hand_in_of
 from autograder.chapter import plain_markdown
-from autograder.chapter.chapter import DEFINITIONS, Cell, Chapter, cells, definition_in, docstring_statements
+from autograder.chapter.chapter import Cell, Chapter, cells, definition_in, docstring_statements
 from autograder.chapter.targets import Targets
 from autograder.course.handout import check_cell
 from autograder.errors import UserError
 from autograder.layout import solution_modules
+from autograder.release import at_hand
+from check.names_in_code import reads_and_binds
 from check.weights_file import WEIGHTS
 from check.words import listed
 
@@ -64,14 +66,11 @@ def source_notebook(chapter: Chapter, targets: Targets, sections: dict[str, str]
     the files beside the notebook, and the last cell shows what is left to do.
 
     Args:
-        chapter: the chapter.
         targets: the link targets of the book.
         sections: title -> address in the book, which the notebook links to.
         due: when the chapter is due, in sentences, which the first cell shows below the title.
 
-    Raises:
-        MystError: the chapter's Markdown has no plain form.
-        UserError: a cell names an exercise that does not exist.
+    Raises MystError if the Markdown has no plain form, and UserError if a cell names an exercise that does not exist.
     """
     plain = cells(plain_markdown.convert(chapter.text, targets, chapter.file))
     builder = _Builder(chapter, targets, sections)
@@ -89,15 +88,14 @@ def to_bytes(notebook: NotebookNode) -> bytes:
 
 
 class _Builder:
-    """Builds the cells one after the other, and numbers them for their ids."""
+    """Builds the cells one by one, and numbers them for their ids."""
 
     def __init__(self, chapter: Chapter, targets: Targets, sections: dict[str, str]):
         self.chapter, self.targets, self.sections = chapter, targets, sections
         self.exercises = {exercise.name: exercise for exercise in chapter.exercises}
         self.counts = {"prose": 0, "demo": 0}
         self.by_hand_names: list[str] = []
-        setup = [cell.source for cell in chapter.cells if cell.part == "setup"]
-        self.given = set(self.exercises).union(*map(bound_names, setup))
+        self.defined = self.exercises.keys() | reads_and_binds(compile(chapter.setup, "setup", "exec"))[1]
 
     def cells(self, cell: Cell) -> list[NotebookNode]:
         """Return the notebook's cells for one cell of the chapter."""
@@ -107,61 +105,41 @@ class _Builder:
             case "by-hand":
                 return [self.by_hand(cell)]
             case "exercise":
-                return [self.exercise(cell)]
+                name = definition_in(cell.source).name
+                exercise = self.find_exercise(name, cell)
+                solution = solved(cell.source, exercise.reference, self.defined)
+                return [*self.at_hand(exercise), _code(name, solution, stub=cell.source)]
             case "check":
-                return [self.check(cell)]
+                call: Any = ast.parse(cell.source).body[-1]
+                name = ast.unparse(call.value.args[0])
+                points = self.find_exercise(name, cell).points
+                return [_code(check_cell(name), cell.source, may_raise=True, points=points)]
             case "setup":
-                return [self.folder(), _code("setup", cell.source, locked=True)]
-            case "recipe":
-                return [self.recipe(cell)]
+                return [_code("folder", FOLDER, hidden=True), _code("setup", cell.source)]
+            case "given-function":
+                return [_code(f"given-{definition_in(cell.source).name}", cell.source, may_raise=True)]
+            case "recipe":  # students choose the numbers of their training; grading runs the cell like an exercise
+                return [_code("recipe", cell.source, stub=cell.source)]
             case "hand-in":
                 return [self.hand_in(cell)]
         return [self.demo(cell), *self.caption(cell)]
 
-    def folder(self) -> NotebookNode:
-        new = _code("folder", FOLDER, locked=True)
-        new.metadata["jupyter"] = {"source_hidden": True}
-        return new
-
-    def exercise(self, cell: Cell) -> NotebookNode:
-        name = definition_in(cell.source).name
-        new = _code(name, solved(cell.source, self.find_exercise(name, cell).reference, self.given), solution=True)
-        new.metadata["autograder"] = {"stub": cell.source}
-        del new.metadata["editable"]
-        return new
-
-    def check(self, cell: Cell) -> NotebookNode:
-        call: Any = ast.parse(cell.source).body[-1]
-        name = ast.unparse(call.value.args[0])
-        points = self.find_exercise(name, cell).points
-        new = _code(check_cell(name), cell.source, locked=True, grade=True, points=points)
-        new.metadata["tags"] = [MAY_RAISE]
-        return new
-
-    def recipe(self, cell: Cell) -> NotebookNode:
-        """Return the cell in which students choose the numbers of their training; grading runs it like an exercise."""
-        new = _code("recipe", cell.source, solution=True)
-        new.metadata["autograder"] = {"stub": cell.source}
-        del new.metadata["editable"]
-        return new
+    def at_hand(self, exercise: Exercise) -> list[NotebookNode]:
+        """Return a cell with the signatures of the earlier functions that an exercise calls, if it calls any."""
+        text = at_hand.line(exercise, self.chapter)
+        return [_with_metadata(nbformat.v4.new_markdown_cell(text), f"at-hand-{exercise.name}")] if text else []
 
     def hand_in(self, cell: Cell) -> NotebookNode:
         hand_in = hand_in_of(self.chapter.name)
         if hand_in is None:
             raise UserError(f"{self.chapter.file}: no file in autograder/exercises/ says which weights are handed in")
-        new = _code(check_cell(WEIGHTS), cell.source, locked=True, grade=True, points=hand_in.points)
-        new.metadata["tags"] = [MAY_RAISE]
-        return new
+        return _code(check_cell(WEIGHTS), cell.source, may_raise=True, points=hand_in.points)
 
     def by_hand(self, cell: Cell) -> NotebookNode:
         """Return the cell for a text that students write and an instructor grades in formgrader."""
-        new = nbformat.v4.new_markdown_cell(cell.source)
         name, points = cell.metadata["name"], cell.metadata["points"]
-        _with_metadata(new, name, grade=True, solution=True, points=points)
-        new.metadata["autograder"] = {"stub": cell.source}
-        del new.metadata["editable"]
         self.by_hand_names.append(f"`{name}` ({points:g} points)")
-        return new
+        return _with_metadata(nbformat.v4.new_markdown_cell(cell.source), name, stub=cell.source, points=points)
 
     def find_exercise(self, name: str, cell: Cell) -> Exercise:
         if name not in self.exercises:
@@ -169,19 +147,15 @@ class _Builder:
         return self.exercises[name]
 
     def prose(self, source: str) -> NotebookNode:
-        cell = nbformat.v4.new_markdown_cell(source)
-        return _with_metadata(cell, self.next_name("prose"), locked=True)
+        return _with_metadata(nbformat.v4.new_markdown_cell(source), self.next_name("prose"))
 
     def with_link(self, heading: re.Match[str]) -> str:
         address = self.sections.get(heading["title"])
         return f"{heading[0]}\n\n[This section in the book]({address})" if address else heading[0]
 
     def demo(self, cell: Cell) -> NotebookNode:
-        new = _code(self.next_name("demo"), cell.source, locked=True)
-        new.metadata["tags"] = [MAY_RAISE]
-        if any(tag in HIDING_TAGS for tag in cell.metadata.get("tags", ())):
-            new.metadata["jupyter"] = {"source_hidden": True}
-        return new
+        hidden = any(tag in HIDING_TAGS for tag in cell.metadata.get("tags", ()))
+        return _code(self.next_name("demo"), cell.source, may_raise=True, hidden=hidden)
 
     def caption(self, cell: Cell) -> list[NotebookNode]:
         caption = cell.metadata.get("mystnb", {}).get("figure", {}).get("caption")
@@ -193,30 +167,34 @@ class _Builder:
     def end(self) -> list[NotebookNode]:
         call = f'from check import what_is_left\n\nwhat_is_left("{self.chapter.name}", globals())'
         written = f" Your instructor grades {listed(self.by_hand_names)} by hand." if self.by_hand_names else ""
-        return [self.prose(END_OF_NOTEBOOK + written), _code("what-is-left", call, locked=True)]
+        return [self.prose(END_OF_NOTEBOOK + written), _code("what-is-left", call)]
 
     def next_name(self, part: str) -> str:
         self.counts[part] += 1
         return f"{part}-{self.counts[part]:03d}"
 
 
-def _code(name: str, source: str, **flags: Any) -> NotebookNode:
-    return _with_metadata(nbformat.v4.new_code_cell(source), name, **flags)
+def _code(name: str, source: str, **options: Any) -> NotebookNode:
+    return _with_metadata(nbformat.v4.new_code_cell(source), name, **options)
 
 
 def _with_metadata(
-    cell: NotebookNode,
-    name: str,
-    *,
-    locked: bool = False,
-    grade: bool = False,
-    solution: bool = False,
-    **points: float,
+    cell: NotebookNode, name: str, *, stub: str = "", hidden: bool = False, may_raise: bool = False, **points: float
 ) -> NotebookNode:
-    """Give a cell its id and nbgrader's metadata, and return it."""
+    """Give a cell its id and nbgrader's metadata, and return it.
+
+    stub: what students replace; "" for a locked cell. hidden: whether its source is folded. points: none if it is not
+    graded.
+    """
     cell.id = name[:64]
-    about = dict(grade_id=name, grade=grade, locked=locked, solution=solution, task=False, schema_version=3, **points)
-    cell.metadata = nbformat.from_dict(dict(deletable=False, editable=False, nbgrader=about))
+    state = dict(grade=bool(points), locked=not stub, solution=bool(stub), task=False)
+    metadata: dict[str, Any] = dict(deletable=False, nbgrader=dict(grade_id=name, schema_version=3, **state, **points))
+    metadata |= {"autograder": {"stub": stub}} if stub else {"editable": False}
+    if hidden:
+        metadata["jupyter"] = {"source_hidden": True}
+    if may_raise:
+        metadata["tags"] = [MAY_RAISE]
+    cell.metadata = nbformat.from_dict(metadata)
     return cell
 
 
@@ -226,16 +204,13 @@ _METADATA = {
 }
 
 
-def solved(stub: str, reference: Callable, given: set[str]) -> str:
-    """Return a stub with the reference's body between BEGIN and END SOLUTION.
+def solved(stub: str, reference: Callable, defined: set[str]) -> str:
+    """Return the source of an exercise's cell with the reference's body between BEGIN and END SOLUTION.
 
-    Args:
-        stub: the source of the exercise's cell.
-        reference: the function or class that solves it.
-        given: the names that the notebook defines elsewhere. Everything else that the reference uses is included.
+    defined: the names that the notebook defines elsewhere. Everything else that the reference uses is included.
     """
     source = textwrap.dedent(inspect.getsource(reference))
-    support = supporting_code(reference, given)
+    support = supporting_code(reference, defined)
     if not _is_blank(stub):
         # In a bug hunt, or with a class, the solution replaces the whole stub.
         return "\n".join(part for part in (BEGIN, support, source.rstrip(), END) if part)
@@ -252,26 +227,27 @@ def _is_blank(stub: str) -> bool:
     return [type(statement) for statement in tree[0].body[1:]] == [ast.Raise]
 
 
-def supporting_code(reference: Callable, given: set[str]) -> str:
+def supporting_code(reference: Callable, defined: set[str]) -> str:
     """Return the imports, constants and helpers that a reference uses and the notebook lacks, in order of use.
 
     The source of a helper from another solutions module of the same chapter is included, because the chapter's bundle
     does not have that module.
     """
     pieces: dict[str, None] = {}  # a dict keeps the order and drops repetitions
-    _add_support(reference, given | {reference.__name__}, pieces)
+    _add_support(reference, defined | {reference.__name__}, pieces)
     return "\n".join(pieces)
 
 
-def _add_support(reference: Callable, given: set[str], pieces: dict[str, None]) -> None:
+def _add_support(reference: Callable, defined: set[str], pieces: dict[str, None]) -> None:
     module = sys.modules[reference.__module__]
     source = inspect.getsource(module)
     statements = ast.parse(source).body
-    binding = {name: i for i, statement in enumerate(statements) for name in _bound(statement)}
+    names = [reads_and_binds(compile(ast.Module([statement], []), "module", "exec")) for statement in statements]
+    binding = {name: i for i, (_, binds) in enumerate(names) for name in binds}
     used: set[str] = set()
     waiting = [binding[reference.__name__]]
     while waiting:
-        new = (_used(statements[waiting.pop()]) & set(binding)) - given - used
+        new = names[waiting.pop()][0] & binding.keys() - defined - used
         used |= new
         waiting += [binding[name] for name in new]
     for i in sorted({binding[name] for name in used}):
@@ -279,8 +255,8 @@ def _add_support(reference: Callable, given: set[str], pieces: dict[str, None]) 
         if sibling is None:
             pieces[ast.get_source_segment(source, statements[i]) or ""] = None
             continue
-        for name in sorted(_bound(statements[i]) & used):
-            _add_support(getattr(sibling, name), given | {name}, pieces)
+        for name in sorted(names[i][1] & used):
+            _add_support(getattr(sibling, name), defined | {name}, pieces)
             pieces[inspect.getsource(getattr(sibling, name)).rstrip()] = None
 
 
@@ -292,20 +268,3 @@ def _sibling(module: ModuleType, statement: ast.stmt) -> ModuleType | None:
     numbers = solution_modules()
     number, other_number = (numbers.get(dotted.rpartition(".")[2]) for dotted in (module.__name__, name))
     return sys.modules[name] if number and number == other_number else None
-
-
-def bound_names(source: str) -> set[str]:
-    """Return the names that a cell's top-level statements import, define or assign."""
-    return {name for statement in ast.parse(source).body for name in _bound(statement)}
-
-
-def _bound(statement: ast.stmt) -> set[str]:
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
-    if isinstance(statement, DEFINITIONS):
-        return {statement.name}
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-
-
-def _used(statement: ast.stmt) -> set[str]:
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}

@@ -1,12 +1,12 @@
-"""Release chapters into a course folder. A chapter of which nothing has changed is not built again."""
+"""Release chapters into a course folder, without building unchanged chapters again."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.course.configuration import set_up_course
 from autograder.course.lock import course_lock
 from autograder.course.seed import secret_seed
-from autograder.gradebook.configuration import set_up_course
 from autograder.layout import REPO, chapter_names, known_chapter
 from autograder.release import record
 
@@ -26,14 +26,9 @@ def publish(course: Path, names: Iterable[str] = (), repo: Path = REPO) -> list[
 
 
 def publish_each(course: Path, names: Iterable[str] = (), repo: Path = REPO) -> Iterator[Published]:
-    """Publish chapters into course/release, and yield each one as soon as it is published.
+    """Publish chapters into course/release, by default all, and yield each one as soon as it is published.
 
-    Args:
-        course: the course folder; created if it does not exist.
-        names: chapters ("01_attention"); all chapters by default.
-
-    Yields:
-        One entry for each chapter, in the order of the names.
+    This makes the course folder if it does not exist.
 
     Raises:
         UserError: there is no such chapter.

@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.course.json_file import read_json, write_json
+from autograder.course.configuration import nbgrader_config
+from autograder.course.files import read_json, write_json
 from autograder.errors import UserError
-from autograder.gradebook.configuration import nbgrader_config
 from autograder.gradebook.registration import registration
-from autograder.layout import REPO
+from autograder.layout import HUB, REPO
 
 FOLDERS = ("autograder", "chapters", "check", "solutions")
 FILES = ("*.cff", "*.py", "*.toml", "*.txt", "*.yml")
@@ -54,12 +54,13 @@ def inputs(course: Path, chapter: str, repo: Path = REPO) -> str:
     The course must have its seed and its nbgrader_config.py.
     """
     roots = {REPO, repo}  # the code of the grader, and the chapters
-    sources = [path for root in roots for folder in FOLDERS for path in _files_in(root / folder)]
+    sources = [path for root in roots for folder in FOLDERS for path in files_in(root / folder)]
+    sources = [path for path in sources if not any(path.is_relative_to(root / HUB) for root in roots)]
     sources += [path for root in roots for pattern in FILES for path in root.glob(pattern)]
     sources += [course / name for name in COURSE_FILES]
     packages = sorted(path.name for path in Path(sysconfig.get_path("purelib")).glob("*.dist-info"))
     settings = [sys.version, repr(nbgrader_config(course, repo)), *(os.environ.get(name, "") for name in ENVIRONMENT)]
-    # The zone in which students read when a chapter is due.
+    # The time zone in which students read the due date.
     zone = [*time.tzname, str(time.timezone), str(time.altzone), *_contents([Path("/etc/localtime")])]
     due = registration(course, chapter, repo).due
     return _sha256([*_contents(sources), *packages, *settings, *zone, due])
@@ -77,19 +78,19 @@ def write_record(course: Path, chapter: str, before: str, repo: Path = REPO) -> 
 
 def _digest(course: Path, chapter: str, inputs: str, modules: Iterable[str], repo: Path) -> str:
     published = [course / path for path in published_paths(chapter)]
-    files = [path for place in published for path in ([place] if place.is_file() else _files_in(place))]
+    files = [path for place in published for path in ([place] if place.is_file() else files_in(place))]
     cells = registration(course, chapter, repo).cells
     return _sha256([inputs, *_contents(files), *_contents(map(Path, modules)), *cells])
 
 
 def _loaded_modules() -> list[str]:
-    """Return the files of all loaded modules that are not installed, such as a preprocessor of the instructor's."""
+    """Return the files of all loaded modules that are not installed, such as an instructor's preprocessor."""
     installed = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     files = {str(getattr(module, "__file__", None) or "") for module in [*sys.modules.values()]}
     return sorted(file for file in files if file and not file.startswith(installed))
 
 
-def _files_in(folder: Path) -> list[Path]:
+def files_in(folder: Path) -> list[Path]:
     """Return the files in a folder, without those that Python and Jupyter leave there."""
     paths = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
     return [path for path in paths if not LEFT_BEHIND.intersection(path.parts)]

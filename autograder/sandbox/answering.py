@@ -1,4 +1,4 @@
-"""Answer, outside a submission's sandbox, its calls of exercises that it got wrong. The answers are the reference's."""
+"""Answer a submission's calls of exercises that are wrong. The reference computes the answers, outside its sandbox."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from check import values
 
 @dataclass(frozen=True)
 class AnsweredFunctions:
-    """The functions that the reference answers in a submission's place.
+    """The functions that the reference answers for a submission.
 
-    modules: name of each function -> the module that it is imported from. folder: where to import that module from.
-    in_pytorch: names of those that are PyTorch modules.
+    modules: name of each function -> the module that has it. folder: the folder with these modules.
+    in_pytorch: names of the functions that are PyTorch modules.
     """
 
     modules: Mapping[str, str]
@@ -28,10 +28,10 @@ class AnsweredFunctions:
 
 
 class Answerer:
-    """Answers a limited number of questions of one function. count: how many it has answered."""
+    """Answers a limited number of questions from one function. count: the number of answered questions."""
 
     def __init__(self, answered: AnsweredFunctions, reference: Reference, limits: Limits):
-        """reference: holds all these functions, and perhaps others, about which the function cannot ask."""
+        """reference: has all these functions, and perhaps others, about which the submission cannot ask."""
         self.count = 0
         self.functions = {name: name in answered.in_pytorch for name in answered.modules}
         self._reference = reference
@@ -42,13 +42,13 @@ class Answerer:
         """Return the answer to one question, as a frame.
 
         Args:
-            tree, arrays: the question as the submission's process sent it; nothing in it is trusted.
+            tree, arrays: the question as the submission's process sent it. We do not trust it.
             deadline: of time.monotonic.
-            call_back: calls the function that the submission has among the arguments.
+            call_back: calls the submission's function among the arguments.
 
         Raises:
-            values.Malformed: it is not a question about an answered function.
-            Ended: the question exceeds the limit on questions, or the reference could not answer it.
+            values.Malformed: this is not a question about an answered function.
+            Ended: the function has asked too many questions, or the reference could not answer.
             TimeoutError: the deadline passed.
             Exception: whatever `call_back` raises.
         """
@@ -56,14 +56,14 @@ class Answerer:
         if not self._is_question(question):
             raise values.Malformed("a question that is not about an answered function")
         self.count += 1
-        if self.count > self._limits.questions:
-            raise Ended(f"asked the grader for more than {self._limits.questions} values")
+        if self.count > self._limits.answered_calls:
+            raise Ended(f"asked the grader for more than {self._limits.answered_calls} values")
         if self._is_busy:
             return _frame({"value": None, "generators": [], "raised": "RuntimeError"})
         packed, packed_arrays = values.pack(question)
-        call = {"do": "call", "function": "answer", "inputs": packed, "stand_ins": {}, "given": {"submitted": None}}
+        call = {"do": "call", "function": "answer", "inputs": packed, "stand_ins": {}, "functions": {"submitted": None}}
         relay = _Relay(call_back)
-        self._is_busy = True  # while the submission's function runs, which may ask too
+        self._is_busy = True  # while the submission's function runs, which may ask questions, too
         try:
             outcome = self._reference.ask(call, packed_arrays, self._limits.call_seconds, deadline, relay)
         finally:
@@ -73,7 +73,7 @@ class Answerer:
         if outcome is None or outcome.stopped:
             raise Ended("asked the grader for a value that exceeds its limits")
         if outcome.raised:
-            # Only the exception's type: a message or a line would show the reference.
+            # Only the exception's type, because a message or a line would reveal the reference.
             reply: dict[str, Any] = {"value": None, "generators": [], "raised": outcome.raised.type}
         else:
             value, generators = outcome.value
@@ -94,7 +94,7 @@ class Answerer:
 class _Relay:
     """Passes the reference's calls of a submission's function on to the submission's process.
 
-    error: what ended that process's part. The reference gets an exception for it, so that it is ready for new calls.
+    error: the exception that ended the call back. The reference gets an exception instead, and stays usable.
     """
 
     def __init__(self, call_back: CallBack):

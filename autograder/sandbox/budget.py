@@ -1,4 +1,4 @@
-"""The time of one submission, shared by all its runs."""
+"""The time of one submission, which all its runs share."""
 
 import time
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from autograder.sandbox.starting import SandboxLost
 
 
 class Budget:
-    """What is left of a submission's time: for its first run, its second runs and the processes that these need.
+    """The remaining time of a submission, for its first run, its second runs and their processes.
 
-    processor_seconds: what is left of its processor time. sleep_seconds: for how long it may still sleep.
-    deadline: when the wall clock stops it, of time.monotonic.
-    stopped_by_clock: whether the wall clock stopped anything. On a machine that is less busy it could earn more.
+    processor_seconds: the remaining processor time. sleep_seconds: how long the submission may still sleep.
+    deadline: when the wall clock stops it, in time.monotonic.
+    stopped_by_clock: whether the wall clock stopped anything. On a less busy machine the submission could earn more.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -23,7 +23,7 @@ class Budget:
         self.stopped_by_clock = False
 
     def allows_another_run(self) -> bool:
-        """Return whether time is left. If only the wall clock says no, then it has stopped the submission."""
+        """Return whether time is left. If only the wall clock says no, note that it has stopped the submission."""
         if self.processor_seconds <= 0 or self.sleep_seconds <= 0:
             return False
         if time.monotonic() < self.deadline:
@@ -33,7 +33,7 @@ class Budget:
 
     @contextmanager
     def uncharged_if_lost(self) -> Iterator[None]:
-        """Charge nothing for what happens inside if the sandbox is lost. Raises SandboxLost."""
+        """Charge nothing for the block if the sandbox is lost. Raises SandboxLost."""
         before = vars(self).copy()
         started = time.monotonic()
         try:

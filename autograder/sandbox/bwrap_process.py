@@ -28,14 +28,14 @@ class BwrapProcess:
         """Start it.
 
         Args:
-            options: of bwrap. They go through a descriptor, because /proc would show arguments, and our paths in them,
-                to student code.
+            options: of bwrap. They go through a descriptor, because student code could read arguments, and our paths in
+                them, in /proc.
             command: runs inside and inherits the descriptors.
-            leftovers: closes what bwrap needs until its end.
+            leftovers: closes everything that bwrap needs until its end.
             rules: the system call filter for the command; empty if there is none.
         """
-        # bwrap reports to a file in memory, not to a pipe: if the reader of a pipe were killed, bwrap would die of it
-        # and leave behind the process it had just started.
+        # bwrap reports to a file in memory, not to a pipe. If the reader of a pipe were killed, bwrap would die and
+        # leave behind the process that it had just started.
         self._information = memory_file(b"", leftovers)
         with ExitStack() as until_started:
             files = {"--args": memory_file("\0".join(options).encode(), until_started), "--info-fd": self._information}
@@ -60,15 +60,15 @@ class BwrapProcess:
 
     def kill(self) -> None:
         """Kill all processes inside. Raises ProcessLookupError if there are none."""
-        # With the first process of the namespace the kernel kills all others, and bwrap ends after it. If we killed
-        # only bwrap before the kernel has tied the two together, the first process would live on.
+        # When the first process of a namespace dies, the kernel kills all others, and then bwrap ends. If we killed
+        # bwrap before the kernel has tied the two together, the first process would survive.
         if self.first_pid:
             os.kill(self.first_pid, signal.SIGKILL)
         else:
             self.popen.kill()
 
     def _report(self) -> bytes:
-        """Return what bwrap reports about the process it started; wait for it up to 5 seconds while bwrap lives."""
+        """Return the report of bwrap about the process that it started. Wait up to 5 seconds while bwrap runs."""
         deadline = time.monotonic() + 5
         while True:
             report = os.pread(self._information, 4096, 0)

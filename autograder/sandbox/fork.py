@@ -1,4 +1,4 @@
-"""Ask a warm process to fork. A fork is, for the grader, a control socket and a pidfd that comes through it."""
+"""Ask a warm parent to fork. A fork is, for the grader, a control socket and a pidfd that comes through it."""
 
 import json
 import os
@@ -15,10 +15,10 @@ from autograder.sandbox.limits import Limits
 from autograder.sandbox.starting import SandboxLost, Started, only_child, run_settings
 
 
-class Zygote:
-    """A warm process, as those see it who may ask it to fork. Threads may share it, and processes its socket.
+class WarmParent:
+    """A warm parent, for the code that asks it to fork. Threads may share this object, and processes its socket.
 
-    forks: how many times it has been asked.
+    forks: how many forks we have asked for.
     """
 
     def __init__(self, requests: socket.socket):
@@ -39,9 +39,10 @@ class Zygote:
     def fork(self, limits: Limits, pipes: tuple[int, int], imports: tuple[str, ...] = ()) -> "Fork":
         """Return a new process with these limits.
 
-        pipes: its ends, for requests and replies. imports: modules that it will import; the warm process does it first.
+        pipes: its ends, for requests and replies. imports: modules that it will import. The warm parent imports them
+            first.
 
-        Raises SandboxLost if the warm process has died.
+        Raises SandboxLost if the warm parent has died.
         """
         control, its_control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         message = json.dumps({**run_settings(limits, seccomp.closing()), "imports": imports}).encode()
@@ -55,14 +56,14 @@ class Zygote:
         return Fork(control)
 
     def retire(self) -> None:
-        """Ask no more. When all copies of the socket are closed, the warm process ends with its last fork."""
+        """Stop asking for forks. When all copies of the socket are closed, the warm parent ends with its last fork."""
         self._requests.close()
 
 
 class Fork:
-    """A process that the warm one has forked, as the first process of its own namespaces.
+    """A process that the warm parent has forked, which is the first process of its own namespaces.
 
-    error: why it failed to start, if it did.
+    error: why the process failed to start; "" if it did not fail.
     """
 
     def __init__(self, control: socket.socket):
@@ -74,7 +75,7 @@ class Fork:
         self._lost = False
 
     def fileno(self) -> int:
-        """Return what to wait for until the warm process or the fork has something to say."""
+        """Return the descriptor on which messages from the warm parent or the fork arrive."""
         return self._control.fileno()
 
     def started(self) -> Started:
@@ -120,7 +121,7 @@ class Fork:
         self.close()
 
     def close(self) -> None:
-        """Close everything. The warm process kills the fork if it still runs."""
+        """Close everything. The warm parent kills the fork if it still runs."""
         self._control.close()
         if self._pidfd >= 0:
             os.close(self._pidfd)
@@ -130,7 +131,7 @@ class Fork:
             self._receive(None)
 
     def _receive(self, seconds: float | None) -> bool:
-        """Receive one message of the warm process or of the fork; return False if none comes in time."""
+        """Receive one message of the warm parent or of the fork; return False if none comes in time."""
         if not select.select([self._control], [], [], seconds)[0]:
             return False
         try:
@@ -144,7 +145,7 @@ class Fork:
                 self._first_pid = _pid_of(self._pidfd)
             case {"failed": str(error)}:
                 self.error = error
-                if self._pidfd < 0:  # then there is no process whose end the warm one could report
+                if self._pidfd < 0:  # then there is no process whose end the warm parent could report
                     self._status = 1
             case {"status": int(status)}:
                 self._status = status

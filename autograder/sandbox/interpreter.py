@@ -9,9 +9,6 @@ import sysconfig
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
-# What chapters compute and draw with. Student code can import nothing else that is installed on this machine.
-CHAPTER_DISTRIBUTIONS = ("numpy", "matplotlib")
-
 
 def executable() -> Path:
     """Return the interpreter itself, outside any virtual environment."""
@@ -31,7 +28,7 @@ def libraries() -> list[Path]:
 
 @functools.cache
 def package_folders() -> tuple[Path, ...]:
-    """Return the folders to import packages from where there is no sandbox: the folder of NumPy first."""
+    """Return the folders of packages, for use without a sandbox. The folder of NumPy comes first."""
     numpy = importlib.util.find_spec("numpy")
     assert numpy is not None and numpy.origin is not None, "the autograder itself needs NumPy"
     folders = [Path(numpy.origin).parent.parent, *(Path(sysconfig.get_path(name)) for name in ("platlib", "purelib"))]
@@ -40,7 +37,7 @@ def package_folders() -> tuple[Path, ...]:
 
 @functools.cache
 def modules(distributions: tuple[str, ...]) -> dict[str, Path]:
-    """Return the files and folders of some distributions and of all that they require, by file name."""
+    """Return the files and folders of some distributions and of all their requirements, by file name."""
     paths: dict[str, Path] = {}
     visited, pending = set(), list(distributions)
     while pending:
@@ -50,7 +47,7 @@ def modules(distributions: tuple[str, ...]) -> dict[str, Path]:
         visited.add(name)
         try:
             installed = distribution(name)
-        except PackageNotFoundError:  # required only with another Python or on another system
+        except PackageNotFoundError:  # required only by another Python or on another system
             continue
         requirements = (re.match(r"[\w.-]+", line) for line in installed.requires or [] if "extra ==" not in line)
         pending += [name[0] for name in requirements if name]

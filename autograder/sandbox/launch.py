@@ -1,6 +1,5 @@
 """Start Python with two pipes for questions and replies, inside bubblewrap or (kind "none") without isolation."""
 
-import json
 import os
 import signal
 import tempfile
@@ -14,11 +13,11 @@ from autograder.sandbox.bwrap_process import BwrapProcess
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.starting import (
     ENVIRONMENT,
-    PYTHON_OPTIONS,
     SandboxLost,
     Started,
     close_with,
     only_child,
+    python_command,
     read_error,
     run_settings,
     start_process,
@@ -33,8 +32,8 @@ KINDS = ("bwrap", "none")
 class Launched:
     """A started process.
 
-    started: how to wait for it and kill it. requests, replies: our ends of the pipes.
-    leftovers: closes and removes what the process needed while it ran.
+    started: waits for the process and kills it. requests, replies: our ends of the pipes.
+    leftovers: closes and removes everything that the process needed while it ran.
     """
 
     started: Started
@@ -43,7 +42,7 @@ class Launched:
     leftovers: ExitStack
 
     def startup_error(self) -> str:
-        """Kill everything and return what a process that failed to start says about it. Raises SandboxLost."""
+        """Kill everything and return the error message of a process that failed to start. Raises SandboxLost."""
         self.stop()
         self.started.program.wait()
         return self.started.error()
@@ -65,7 +64,7 @@ class Launched:
 def launch(
     bundle: Path, limits: Limits, kind: str, distributions: tuple[str, ...], imports: tuple[str, ...] = ()
 ) -> Launched:
-    """Start one process of a kind in KINDS that can import some distributions. imports: modules that it will import.
+    """Start a process of a kind in KINDS that can import these distributions. imports: modules that it will import.
 
     Raises ValueError for another kind, SandboxUnavailable if bubblewrap is missing, MachineTooBusy.
     """
@@ -92,10 +91,10 @@ def in_bubblewrap(
     *,
     imports: tuple[str, ...] = (),
 ) -> Started:
-    """Fork a warm process inside bubblewrap or, where that is not possible, start Python there.
+    """Fork a warm parent inside bubblewrap. If that is not possible, start Python inside bubblewrap.
 
     pipes: the child's ends, for requests and replies. until_ended: what to close when the process has ended.
-    imports: modules that the warm process should have imported.
+    imports: modules that the warm parent should have imported.
     """
     fork = sandboxes.fork(bundle, limits, distributions, imports, pipes, until_ended)
     return fork or in_new_bubblewrap(bundle, limits, distributions, pipes, until_ended)
@@ -104,13 +103,8 @@ def in_bubblewrap(
 def in_new_bubblewrap(
     bundle: Path, limits: Limits, distributions: tuple[str, ...], pipes: tuple[int, int], until_ended: ExitStack
 ) -> Started:
-    """Start Python inside bubblewrap, for `in_bubblewrap`'s arguments."""
-    environment = {
-        **ENVIRONMENT,
-        "HOME": str(bubblewrap.WORK),
-        bundle_data.FOLDER: str(bubblewrap.BUNDLE / "check"),
-    }
-    options = bubblewrap.arguments(bundle, limits, environment, distributions)
+    """Start Python inside bubblewrap. The arguments are those of `in_bubblewrap`."""
+    options = bubblewrap.arguments(bundle, limits, distributions)
     python = _python_command(
         bubblewrap.RUNNER,
         bubblewrap.BUNDLE,
@@ -151,7 +145,7 @@ def _python_command(
     pipes: tuple[int, int],
     closing: bytes = b"",
 ) -> list[str]:
-    """Return the command that runs `inside.child`, with its settings as JSON; the paths are those in the sandbox."""
+    """Return the command that runs `inside.child`; the paths are those in the sandbox."""
     settings = {
         "requests": pipes[0],
         "replies": pipes[1],
@@ -159,6 +153,4 @@ def _python_command(
         "distributions": distributions,
         **run_settings(limits, closing),
     }
-    folders = [*packages, str(runner)]
-    start = f"import sys; sys.path[:0] = {folders}; from inside.child import main; main()"
-    return [str(interpreter.executable()), *PYTHON_OPTIONS, "-c", start, json.dumps(settings)]
+    return python_command("child", [*packages, str(runner)], settings)

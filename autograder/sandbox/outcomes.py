@@ -1,4 +1,4 @@
-"""Turn a reply of the sandboxed process into an Outcome. This side trusts nothing that the reply says."""
+"""Turn a reply of the sandboxed process into an Outcome, without trusting the reply."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,19 +25,19 @@ def read_outcome(
 
     Args:
         message, arrays: as `frames.decode` returned them.
-        inputs: the inputs of the call, as they were sent. The reply's fingerprints are compared with theirs, to see
+        inputs: the inputs of the call, as they were sent. Comparing their digests with those of the reply shows
             which inputs the call changed.
-        sources: cell id -> source, to look up the line that raised an exception.
-        seconds: the limit of processor time, for the message when the code exceeded it.
+        sources: cell id -> source, to find the line that raised an exception.
+        seconds: the limit of processor time, for the message if the code exceeds it.
 
     Raises:
         values.Malformed: `child.py` cannot have sent this reply.
     """
-    if message.keys() != {"tree", "raised", "fingerprints", "stopped"}:
+    if message.keys() != {"tree", "raised", "digests", "stopped"}:
         raise values.Malformed("a reply whose fields are not those of a reply")
-    tree, raised, fingerprints, stopped = (message[part] for part in ("tree", "raised", "fingerprints", "stopped"))
-    if type(fingerprints) is not dict:
-        raise values.Malformed("fingerprints of inputs that are not a dict")
+    tree, raised, digests, stopped = (message[part] for part in ("tree", "raised", "digests", "stopped"))
+    if type(digests) is not dict:
+        raise values.Malformed("digests of inputs that are not a dict")
     if stopped != "":
         return Outcome(stopped=_stop_reason(stopped, seconds, limits))
     if raised is not None:
@@ -46,7 +46,7 @@ def read_outcome(
         return Outcome()
     if _array_indices(tree) != list(range(len(arrays))):
         raise values.Malformed("arrays that the tree does not use exactly once")
-    return Outcome(value=values.unpack(tree, arrays), modified=modified(inputs, fingerprints))
+    return Outcome(value=values.unpack(tree, arrays), modified=modified(inputs, digests))
 
 
 def _stop_reason(code: object, seconds: float, limits: Limits) -> str:
@@ -63,6 +63,11 @@ def _stop_reason(code: object, seconds: float, limits: Limits) -> str:
 def used_processor(seconds: float) -> str:
     """Return the words for a call or a cell that exceeded its limit of processor time."""
     return f"used more than {_seconds(seconds)} of processor time"
+
+
+def kept_grader_busy(seconds: float) -> str:
+    """Return the words for a call that asked the grader for more work than the limit."""
+    return f"asked the grader for values that take it more than {_seconds(seconds)} to compute"
 
 
 def waited_longer(seconds: float) -> str:
@@ -90,14 +95,14 @@ def _exception(parts: Any, sources: Mapping[str, str]) -> Raised:
 
 
 def _printable(text: str) -> str:
-    """Return the text without control codes: reports are also printed to a terminal, which would obey them."""
+    """Return the text without control codes, which a terminal would obey when it shows a report."""
     return "".join(character if character.isprintable() or character == "\n" else " " for character in text)
 
 
 def _array_indices(tree: object) -> list[object]:
     """Return the array indices in a tree, in order.
 
-    A tree may use each array only once: one array that is named a thousand times would be copied a thousand times.
+    A tree may use each array only once, because an array that occurs a thousand times would be copied a thousand times.
     """
     indices: list[object] = []
     pending: list[object] = [tree]

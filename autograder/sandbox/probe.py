@@ -26,20 +26,15 @@ If the system does not let bubblewrap make user namespaces, allow them as root:
   sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu)
 If this is a container, start the container with `--security-opt seccomp=unconfined`."""
 
-# The promises that hold if the code is stopped, and the first words of the reason.
-_STOPPED = {
-    "endless": "used more",
-    "stubborn": "used more",
-    "many_threads": "started more",
-    "many_files": "made more",
-}
+# Promises that are kept if the code is stopped, and the first words of the reason.
+_STOPPED = {"endless": "used more", "stubborn": "used more", "many_threads": "started more", "many_files": "made more"}
 _PROBING = Path(__file__).with_name("inside") / "probing.py"
 
 
 def probe(bundle: Path, limits: Limits | None = None) -> list[str]:
     """Run code that tries to break each promise, as if it were a submission. Return the names of the promises.
 
-    If only a warm sandbox breaks one, grading does without warm sandboxes.
+    If only a warm sandbox breaks a promise, grading does not use warm sandboxes.
 
     Args:
         bundle: folder of a released chapter, as for `run`.
@@ -114,7 +109,7 @@ def _try(promises: dict[str, dict[str, Any]], bundle: Path, limits: Limits) -> d
 
 
 def _violation(name: str, outcome: Outcome) -> str:
-    """Return in plain words how a promise was broken, or why it could not be tried; "" if it was kept."""
+    """Describe how the sandbox broke a promise, or why we could not try it; "" if the promise was kept."""
     if outcome.value == "" or (name in _STOPPED and outcome.stopped.startswith(_STOPPED[name])):
         return ""
     raised = outcome.raised
@@ -123,14 +118,14 @@ def _violation(name: str, outcome: Outcome) -> str:
 
 @contextlib.contextmanager
 def _listener() -> Iterator[int]:
-    """Start a server on this machine that no code inside should reach, and yield its port."""
+    """Start a server on this machine, which code inside must not reach, and yield its port."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
 @contextlib.contextmanager
 def _canary(folder: Path) -> Iterator[list[str]]:
-    """Make a file beside the bundle, where an instructor may keep data, and yield its path; [] if that fails."""
+    """Create a file next to the bundle, where an instructor may keep data, and yield its path; [] if that fails."""
     with contextlib.ExitStack() as stack:
         canary = []
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""One sandboxed Python process that answers one question at a time. Nothing that it sends is trusted."""
+"""A sandboxed Python process that answers one question at a time. We trust nothing that it sends."""
 
 import fcntl
 import math
@@ -19,21 +19,21 @@ import numpy as np
 
 from autograder.sandbox.inside import frames
 from autograder.sandbox.inside.confine import MB
-from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
 from autograder.sandbox.launch import launch
 from autograder.sandbox.limits import Limits, MachineTooBusy, SandboxUnavailable
-from autograder.sandbox.outcomes import NOT_AN_ANSWER, used_processor
+from autograder.sandbox.outcomes import NOT_AN_ANSWER, kept_grader_busy, used_processor
 from autograder.sandbox.usage import activity, asleep, exceeded_limit, processor_seconds
 from check import values
+from check.allowed_imports import CHAPTER_DISTRIBUTIONS
 
 WATCH_SECONDS = 0.1
 # Student code has a lower priority than the grader. Python itself starts at the usual priority.
 NICER = 5
 # A message without its id, and the arrays that go with it.
 Sent = tuple[Any, list[np.ndarray]]
-# (a frame that asks the process to call a function that it sent along) -> what the process returns.
+# (a frame that asks the process to call a function that it sent) -> the returned value.
 CallBack = Callable[[bytes], Sent]
-# (what the process asks, the arrays it sent along, a deadline of time.monotonic, call back) -> the answer, as a frame.
+# (the question of the process, its arrays, a deadline in time.monotonic, call back) -> the answer, as a frame.
 AnswerQuestion = Callable[[Any, list[np.ndarray], float, CallBack], bytes]
 
 
@@ -41,7 +41,7 @@ class Ended(Exception):
     """The process cannot be used any more.
 
     reason: why, in plain words.
-    by_previous: whether the code that was asked before the outstanding question is to blame.
+    by_previous: whether the cause is the code of the previous question, not of the outstanding one.
     """
 
     def __init__(self, reason: str, *, by_previous: bool = False):
@@ -59,11 +59,11 @@ class Slept(Exhausted):
 
 
 class _RepliedInstead(Exception):
-    """The process was called back, and its reply ends the whole question. args: the reply and its arrays."""
+    """We called the process back, and its reply ends the whole question. args: the reply and its arrays."""
 
 
 class Process:
-    """A new process, ready for questions, in which no student code has run yet. Use it in a `with` statement."""
+    """A new process that is ready for questions and has run no student code. Use it in a `with` statement."""
 
     def __init__(
         self,
@@ -77,10 +77,10 @@ class Process:
     ):
         """Start the process.
 
-        Raises SandboxUnavailable if it cannot start, MachineTooBusy if it does not in time, SandboxLost.
+        Raises SandboxUnavailable if the process cannot start, MachineTooBusy if it does not start in time, SandboxLost.
 
-        processor_seconds, sleep_seconds: what earlier processes left of these limits; by default all of it.
-        imports: modules that the code will import, so that a warm process imports them once for many runs.
+        processor_seconds, sleep_seconds: the limits minus what earlier processes used; by default the whole limits.
+        imports: modules that the code will import. A warm parent imports them once for many runs.
         """
         self.processor_seconds = 0.0  # used so far, as measured from outside
         self.sleep_seconds = 0.0  # slept so far
@@ -92,10 +92,11 @@ class Process:
         self._replies_come = select.poll()
         self._replies_come.register(self._launched.replies, select.POLLIN)
         self._received = frames.Buffer(self._next_bytes)
-        self._deadline = math.inf  # of time.monotonic, for all that is sent and received
+        self._answer_seconds = 0.0  # the grader's own work for the outstanding question
+        self._deadline = math.inf  # in time.monotonic, for everything that is sent and received
         self._bytes_left = limits.answers_mb * MB
         self._previous_id = ""
-        self._looked = -math.inf  # when /proc was read, of time.monotonic
+        self._looked = -math.inf  # in time.monotonic, when /proc was read
         try:
             self._await_ready()
             self._processor_limit = limits.processor_seconds if processor_seconds is None else processor_seconds
@@ -130,12 +131,13 @@ class Process:
             message, arrays: the question.
             seconds: processor time for the question.
             deadline: of time.monotonic.
-            answer_question: answers the questions that the process sends back before it replies. Without it, a
-                question is not a valid reply.
+            answer_question: answers questions that the process sends before it replies. Without it, a question is not a
+                valid reply.
 
         Raises:
-            SandboxLost: the process died through no fault of its own.
-            Ended: the process died, sent anything but a reply, or ignored its limit of processor time.
+            SandboxLost: the process died, but not because of its code.
+            Ended: the process died, sent something other than a reply, ignored its limit of processor time, or asked
+                the grader for too much work.
             TimeoutError: the deadline passed.
             Exhausted: the process has used up its processor time for all questions, or has slept for too long.
         """
@@ -146,6 +148,7 @@ class Process:
         self._measure()
         self._question_limit = self.processor_seconds + seconds + self._limits.patience
         self._question_seconds = seconds
+        self._answer_seconds = 0.0
         message = {**message, "id": question_id, "milliseconds": round(seconds * 1000)}
         try:
             frame = frames.encode(message, arrays)
@@ -168,7 +171,7 @@ class Process:
     def _converse(
         self, frame: bytes, question_id: str, answer_question: AnswerQuestion | None
     ) -> tuple[dict, list[np.ndarray]]:
-        """Send a frame, answer the questions that the process sends back, and return the first other message."""
+        """Send a frame, answer the questions of the process, and return the first message that is no question."""
 
         def call_back(frame: bytes) -> Sent:
             message, arrays = self._converse(frame, question_id, answer_question)
@@ -184,7 +187,9 @@ class Process:
                 return message, arrays
             started = time.thread_time()
             frame = answer_question(message["question"], arrays, self._deadline, call_back)
-            self._question_limit -= time.thread_time() - started  # the grader's own work for it counts too
+            self._answer_seconds += time.thread_time() - started
+            if self._answer_seconds > self._limits.answer_seconds:
+                raise Ended(kept_grader_busy(self._limits.answer_seconds))
             self._check_time()
             if time.monotonic() > self._looked + WATCH_SECONDS:
                 self._check_proc()
@@ -237,7 +242,7 @@ class Process:
                 return
             passed, now = time.monotonic() - started, activity(self._launched.started.python_pid())
             if self._sleep_limit < math.inf:
-                # In a time far above one watch the process did not sleep alone: the grader did not run either.
+                # If much more time has passed than one watch, the grader did not run either.
                 self.sleep_seconds += asleep(before, now, min(passed, WATCH_SECONDS))
             before, started = now, time.monotonic()
             self._check_usage()

@@ -1,7 +1,7 @@
-"""The processes in which the reference runs: started once for all runs of a submission.
+"""The processes in which the reference runs, started once for all runs of a submission.
 
-The reference runs in a sandbox of its own, because its arguments come from student code, which may choose them so that
-the reference uses all memory or time.
+The reference runs in a sandbox of its own, because student code chooses its arguments. Some arguments would make the
+reference use up all memory or time.
 """
 
 import time
@@ -20,23 +20,23 @@ from check.calling import Outcome
 from check.words import listed
 
 _SOURCE = Path(__file__).with_name("inside") / "reference.py"
-# Where the reference's modules are, and what they can import.
+# The folder of the reference's modules, and the distributions that they can import.
 _Where = tuple[Path, tuple[str, ...]]
 
 
 class Reference:
-    """A process that holds some of the solutions' functions."""
+    """A process that has imported some functions of the solutions."""
 
     def __init__(self, folder: Path, limits: Limits, kind: str, distributions: tuple[str, ...]):
         """Start the process. Raises SandboxUnavailable, MachineTooBusy, SandboxLost."""
         self._limits = limits
         self._is_broken = False
-        self._bytes = 0  # of all answers
+        self._bytes = 0  # bytes of all answers together
         self._loaded: set[str] = set()
         self._process = Process(folder, limits, kind, distributions)
 
     def load(self, modules: Mapping[str, str]) -> None:
-        """Import functions, from the modules that they are imported from by name, unless they are imported already.
+        """Import functions, unless they are imported already. modules: name of each function -> its module.
 
         Raises:
             SandboxUnavailable: a module raises an exception.
@@ -47,7 +47,7 @@ class Reference:
             return
         imports = [f"from {module} import {name}\nKNOWN[{name!r}] = {name}" for name, module in new.items()]
         beginning = [] if self._loaded else [_SOURCE.read_text(encoding="utf-8")]
-        cell = {"do": "cell", "cell": "reference", "source": "\n".join([*beginning, *imports])}
+        cell = {"do": "cell", "cell": "reference", "source": "\n".join([*beginning, *imports]), "checked": []}
         seconds = self._limits.start_seconds
         try:
             outcome = self.ask(cell, [], seconds, time.monotonic() + seconds)
@@ -83,14 +83,14 @@ class Reference:
         except (Ended, Exhausted, values.Malformed):
             self._is_broken = True
             return None
-        except BaseException:  # the process may still compute, or wait for an answer
+        except BaseException:  # the process may still be computing or waiting for an answer
             self._is_broken = True
             raise
-        self._is_broken = bool(outcome.stopped)  # it may still hold the memory that it asked for
+        self._is_broken = bool(outcome.stopped)  # the process may still occupy memory
         return outcome
 
     def is_fit(self) -> bool:
-        """Return whether the process works and has used less than a quarter of what it may use in all."""
+        """Return whether the process works and has used less than a quarter of its limits."""
         large = 4 * self._bytes > self._limits.answers_mb * MB
         slow = 4 * self._process.processor_seconds > self._limits.processor_seconds
         return not (self._is_broken or large or slow)
@@ -101,7 +101,7 @@ class Reference:
 
 
 class References:
-    """The references of one submission, one for each set of distributions. Use it in a `with` statement."""
+    """The references for one submission, one for each set of distributions. Use it in a `with` statement."""
 
     def __init__(self, limits: Limits, kind: str):
         self._limits, self._kind = limits, kind
@@ -115,9 +115,9 @@ class References:
             reference.end()
 
     def holding(self, modules: Mapping[str, str], folder: Path, distributions: tuple[str, ...]) -> Reference:
-        """Return a reference that holds some functions, in a new process if there is none that is fit.
+        """Return a reference with some functions, in a new process if no process is fit.
 
-        modules: name of each function -> the module to import it from, in the folder.
+        modules: name of each function -> its module in the folder.
 
         Raises SandboxUnavailable, MachineTooBusy, SandboxLost.
         """

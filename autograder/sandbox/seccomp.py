@@ -1,8 +1,8 @@
-"""Build the filter of system calls that a submission may make; bubblewrap hands it to the kernel.
+"""Build the filter of system calls that a submission may make. Bubblewrap passes it to the kernel.
 
-Every call that is not named here fails: sockets, processes, other namespaces, keys, locks, timers, message queues,
-shared and hidden memory, file watches, and all calls that the next kernels add. The calls named here are those that
-strace showed Python, NumPy, Matplotlib and PyTorch to make, and their variants.
+Every call that is not listed here fails: sockets, processes, other namespaces, keys, locks, timers, message queues,
+shared and hidden memory, file watches, and all calls that later kernels add. The list has the calls that Python, NumPy,
+Matplotlib and PyTorch make according to strace, and their variants.
 
 The filter is classic BPF, assembled by hand from instructions (code, jump if true, jump if false, value). It sees the
 machine, the number of the call and its arguments. The first rule that matches decides.
@@ -15,7 +15,7 @@ import struct
 from autograder.sandbox.limits import SandboxUnavailable
 from autograder.sandbox.system_calls import NUMBERS
 
-# The calls that are allowed whatever their arguments, grouped by what needs them.
+# The calls that are allowed with any arguments, grouped by purpose.
 ALLOWED = {
     "files: open, read and write": (
         "open openat close close_range read write readv writev pread64 pwrite64 preadv pwritev lseek sendfile "
@@ -45,7 +45,7 @@ ALLOWED = {
     "starting Python and setting its limits, both of which `closing` forbids later": "execve prlimit64",
 }
 
-# The calls that are allowed for some uses: which argument names the use, and its allowed values.
+# The calls that are allowed for some uses only: the number of the argument that names the use, and its allowed values.
 USES = {
     # Duplicating descriptors, and their flags. Not locks, which use kernel memory without a limit; not signals.
     "fcntl": (1, {"F_DUPFD": 0, "F_GETFD": 1, "F_SETFD": 2, "F_GETFL": 3, "F_SETFL": 4, "F_DUPFD_CLOEXEC": 1030}),
@@ -61,7 +61,7 @@ USES = {
 _MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32 = 0x40000000
 _CLONE_THREAD = 0x00010000
-# From this number on, calls have the same number on every machine, and some kernel that we support lacks them all.
+# Calls from this number on have the same number on every machine, and the oldest kernel that we support lacks them all.
 _RECENT = 424
 
 # Offsets in struct seccomp_data, the codes of the instructions used, and what a filter may return.
@@ -75,8 +75,8 @@ Rule = tuple[int, int, int, int]  # code, jump if true, jump if false, value
 def program(machine: str = "") -> bytes:
     """Return the filter for a machine, "x86_64" or "aarch64"; by default for this one.
 
-    clone is allowed only for threads. A call that is not allowed fails with EPERM. A recent one fails with ENOSYS
-    ("does not exist"), which every library is prepared for. So does clone3, because a filter cannot see its flags.
+    clone is allowed only for threads. A forbidden call fails with EPERM. A recent one fails with ENOSYS ("does not
+    exist"), for which every library is prepared. So does clone3, because a filter cannot see its flags.
 
     Raises SandboxUnavailable for any other machine.
     """
@@ -101,8 +101,8 @@ def program(machine: str = "") -> bytes:
 def closing(machine: str = "") -> bytes:
     """Return the second filter, which the process installs on itself before it runs a student's code.
 
-    It forbids what the process needed only to start: running another program, changing a limit, changing whether a
-    crash dumps its memory, and installing another filter.
+    It forbids calls that the process needs only at the start: running another program, changing a limit, changing
+    whether a crash dumps the memory, and installing another filter.
     """
     machine = machine or platform.machine()
     numbers, refused = NUMBERS[machine], _return(_failing(errno.EPERM))
@@ -120,7 +120,7 @@ def closing(machine: str = "") -> bytes:
 
 
 def allowed(machine: str) -> list[str]:
-    """Return the names of the calls that are allowed on a machine whatever their arguments."""
+    """Return the names of the calls that a machine allows with any arguments."""
     return [name for group in ALLOWED.values() for name in group.split() if name in NUMBERS[machine]]
 
 
@@ -130,12 +130,12 @@ def _beginning(machine: str) -> list[Rule]:
 
 
 def _when(number: int, rules: list[Rule]) -> list[Rule]:
-    """Return rules that apply to one call; the given rules must end with a decision."""
+    """Return rules that apply to one call only. The rules must end with a decision."""
     return [(_EQUAL, 0, len(rules), number), *rules]
 
 
 def _load(argument: int, upper: bool = False) -> Rule:
-    """Return the rule that loads the lower or upper word of an argument; both machines are little-endian."""
+    """Return the rule that loads the lower or the upper word of an argument. Both machines are little-endian."""
     return _LOAD, 0, 0, _ARGUMENTS + 8 * argument + 4 * upper
 
 

@@ -1,11 +1,13 @@
-"""What every way of starting a sandboxed process shares."""
+"""Code that all ways of starting a sandboxed process share."""
 
+import json
 import os
 import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, NamedTuple, Protocol
 
+from autograder.sandbox import interpreter
 from autograder.sandbox.inside.confine import MB
 from autograder.sandbox.limits import Limits
 from check import GRADING
@@ -18,16 +20,16 @@ ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }
-# -I and -S: no environment variables, no packages of the user or of site, no .pth files that add other folders.
-PYTHON_OPTIONS = ("-I", "-S", "-B", "-X", "utf8")
+# -I and -S: no environment variables, no packages of the user or of site, no .pth files, which add other folders.
+_PYTHON_OPTIONS = ("-I", "-S", "-B", "-X", "utf8")
 
 
 class SandboxLost(Exception):
-    """A sandbox ended through no fault of the code in it: the warm process that it was forked from has died."""
+    """A sandbox ended, but not because of the code in it: its warm parent has died."""
 
 
 class Program(Protocol):
-    """A started process, with those methods of `subprocess.Popen` that Launched needs."""
+    """A started process, with the methods of `subprocess.Popen` that Launched needs."""
 
     def poll(self) -> int | None:
         """Return the exit status, -N after signal N, or None while the process runs."""
@@ -39,10 +41,10 @@ class Program(Protocol):
 class Started(NamedTuple):
     """A started process.
 
-    program: bwrap, Python itself, or a fork of a warm process.
+    program: bwrap, Python itself, or a fork of a warm parent.
     python_pid(): process id, on this machine, of the Python that runs student code; 0 if there is none.
     kill(): kills everything that was started.
-    error(): what the process wrote about a failure to start. Call it after its end.
+    error(): the message of a process that failed to start. Call it after its end.
     """
 
     program: Program
@@ -52,7 +54,7 @@ class Started(NamedTuple):
 
 
 def run_settings(limits: Limits, closing: bytes = b"") -> dict[str, Any]:
-    """Return what the process inside needs to know about the limits. closing: the system call filter."""
+    """Return the limits for the process inside. closing: the system call filter."""
     return {
         "answer_bytes": limits.answers_mb * MB,
         "disk_bytes": limits.disk_mb * MB,
@@ -65,6 +67,15 @@ def run_settings(limits: Limits, closing: bytes = b"") -> dict[str, Any]:
             "closing": closing.hex(),
         },
     }
+
+
+def python_command(module: str, folders: list[str], settings: dict[str, Any]) -> list[str]:
+    """Return the command that runs `main` of a module of `inside`, with its settings as JSON.
+
+    folders: where this module and others are, as the sandbox names them.
+    """
+    start = f"import sys; sys.path[:0] = {folders}; from inside.{module} import main; main()"
+    return [str(interpreter.executable()), *_PYTHON_OPTIONS, "-c", start, json.dumps(settings)]
 
 
 def start_process(
@@ -85,13 +96,13 @@ def start_process(
 
 
 def read_error(popen: subprocess.Popen[bytes]) -> str:
-    """Return what a process that has ended wrote to its standard error."""
+    """Return the standard error of a process that has ended."""
     assert popen.stderr is not None
     return popen.stderr.read(2000).decode("utf-8", "replace").strip()
 
 
 def only_child(pid: int) -> int:
-    """Return the process id of a process's child; 0 if it has none."""
+    """Return the process id of the child of a process, or 0 if it has none."""
     try:
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
             return int(children.read().split()[0])

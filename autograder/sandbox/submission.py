@@ -1,4 +1,4 @@
-"""Run one submission in the sandbox: first its cells, then the calls. Code that breaks affects only itself."""
+"""Run a submission in the sandbox: first its cells, then the calls. Broken code affects nothing else."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -7,16 +7,16 @@ from pathlib import Path
 
 from autograder.sandbox.answering import AnsweredFunctions, Answerer
 from autograder.sandbox.budget import Budget
-from autograder.sandbox.cells_and_calls import Call, Cell, Run
-from autograder.sandbox.interpreter import CHAPTER_DISTRIBUTIONS
+from autograder.sandbox.cells_and_calls import Call, Cell, RunResult
 from autograder.sandbox.limits import Limits, MachineTooBusy
 from autograder.sandbox.process import Process
-from autograder.sandbox.progress import Progress
 from autograder.sandbox.references import References
+from autograder.sandbox.resuming import Progress
 from autograder.sandbox.starting import SandboxLost
-from autograder.sandbox.zygote import slow_imports
+from autograder.sandbox.warm_parent import slow_imports
+from check.allowed_imports import CHAPTER_DISTRIBUTIONS
 
-# How often a submission is run if the warm process dies meanwhile, as where memory is short.
+# How many times to run a submission if the warm parent dies meanwhile, for example when memory is short.
 _TRIES = 3
 
 
@@ -31,23 +31,24 @@ def run(
     answered: AnsweredFunctions | None = None,
     references: References | None = None,
     distributions: tuple[str, ...] = CHAPTER_DISTRIBUTIONS,
-) -> Run:
+) -> RunResult:
     """Execute a submission's cells in a new process, then call its functions.
 
-    An exception in a cell does not stop the other cells. A cell or function that hangs, dies or sends nonsense ends
-    the process; it alone is marked as stopped, and the others go on in a new process. A function that was stopped is
-    not called again.
+    An exception in a cell does not stop the other cells. A cell or function that hangs, dies or sends nonsense ends the
+    process. Only this cell or function is marked as stopped, and the others continue in a new process. A stopped
+    function is not called again.
 
     Args:
         cells: the setup cell and all cells that a student may edit, in the notebook's order.
-        calls: in order; the calls of one function need not be adjacent.
-        bundle: folder of the released chapter; the code can read it and import from it.
+        calls: in order. The calls of one function need not be adjacent.
+        bundle: folder of the released chapter. The code can read it and import from it.
         limits: Limits() by default.
-        budget: the time that is left to the submission; by default that of its limits. Runs may share one.
-        kind: "bwrap", or "none" for the same process without isolation: it can read and write whatever you can.
-        answered: functions that the grader answers, whatever the cells define under their names. Any call can use them.
-        references: processes that answer. By default they are of this run alone; a submission's runs may share them.
-        distributions: what the cells can import besides the standard library and the bundle, with its requirements.
+        budget: the time that the submission has left; by default that of the limits. Several runs may share a budget.
+        kind: "bwrap", or "none" for the same process without isolation, which can read and write whatever you can.
+        answered: functions that the grader answers, even if the cells define their names. Any call can use them.
+        references: processes that answer. By default this run has its own. All runs of a submission may share them.
+        distributions: distributions that the cells can import, with their requirements, besides the standard library
+            and the bundle.
 
     Raises:
         SandboxUnavailable: there is no sandbox, or it cannot start.
@@ -59,11 +60,11 @@ def run(
     bundle = Path(bundle).resolve()
     imports = slow_imports([cell.source for cell in cells])
 
-    def tried(references: References) -> Run:
+    def tried(references: References) -> RunResult:
         def answerer() -> Answerer | None:
             if not answered:
                 return None
-            # A function that breaks the reference costs the others nothing.
+            # If a function breaks the reference, the others get a new one.
             return Answerer(answered, references.holding(answered.modules, answered.folder, distributions), limits)
 
         answerers: defaultdict[str, Answerer | None] = defaultdict(answerer)
@@ -72,8 +73,9 @@ def run(
             remaining = budget.processor_seconds, budget.sleep_seconds
             with Process(bundle, limits, kind, distributions, *remaining, imports) as process:
                 progress.advance(process)
-        questions = {name: answerer.count for name, answerer in answerers.items() if answerer}
-        return Run(progress.cells, progress.outcomes, progress.notes, questions, frozenset(progress.long_experiments))
+        answered_calls = {name: answerer.count for name, answerer in answerers.items() if answerer}
+        long = frozenset(progress.long_experiments)
+        return RunResult(progress.cells, progress.outcomes, progress.notes, answered_calls, long)
 
     with References(limits, kind) if references is None else nullcontext(references) as references:
         for _ in range(_TRIES):

@@ -1,6 +1,6 @@
 """The numbers of the system calls that the filter names, from the kernel's tables for each machine.
 
-aarch64 lacks the calls that a later call replaces: it has `openat` but not `open`, for example.
+aarch64 lacks calls that later calls have replaced. For example, it has `openat` but not `open`.
 """
 
 NUMBERS = {

@@ -1,8 +1,9 @@
-"""Answer the calls of functions under test, some before the test makes them.
+"""Answer the calls of functions under test, some of them before the test makes the call.
 
-A test calls most functions with the same arguments. The grader numbers the points at which a submission called the
-functions of an exercise, each with all its arguments. If a submission calls the next function at such a point, the
-grader also sends the function's values at the points that follow. The more of these the test needs, the more come.
+A test calls most functions with the same arguments. A point is all the arguments of one call. The grader numbers
+the points at which a submission calls the functions of an exercise. If the submission calls the next function at such a
+point, the grader also sends the values of this function at the following points. The more of these values the test
+needs, the more the grader sends next time.
 """
 
 import time
@@ -14,18 +15,19 @@ import numpy as np
 from autograder.sandbox.inside import frames
 from check import tested, values
 from check.tested import FunctionUnderTest
+from check.trees import mapped
 
 Arguments = tuple[tuple, dict[str, Any]]  # args, kwargs
 
-MAX_POINT_BYTES = 2**21  # of the points of an exercise, in the form in which they came
-# How many answers come ahead at first, and at most.
+MAX_POINT_BYTES = 2**21  # bytes of all points of an exercise, as they were sent
+# The number of answers sent ahead at first, and at most.
 FIRST, MOST = 4, 128
-MAX_AHEAD_BYTES = 2**22  # of the arrays of one function
-AHEAD_SECONDS = 0.005  # processor time for one message; a slower function takes longer than the messages
+MAX_AHEAD_BYTES = 2**22  # bytes of the arrays of one function
+AHEAD_SECONDS = 0.005  # processor time for one message; with a slower function, sending ahead saves nothing
 
 
 class Points:
-    """The points, by number, at which a process called the functions under test of one exercise. None is too large."""
+    """The points, by number, at which a process called the functions under test of one exercise."""
 
     def __init__(self) -> None:
         self._points: list[Arguments] = []
@@ -35,13 +37,13 @@ class Points:
         return len(self._points)
 
     def __getitem__(self, number: int) -> Arguments:
-        """Return a point. Raises values.Malformed if there is none of that number."""
+        """Return a point. Raises values.Malformed if no point has this number."""
         if not 0 <= number < len(self._points):
             raise values.Malformed("a point that was not sent")
         return self._points[number]
 
     def add(self, point: Arguments, n_bytes: int) -> int | None:
-        """Return the number of a new point of this size; None if there is no room for it."""
+        """Add a point of this size and return its number, or None if there is no room for it."""
         if n_bytes > self._bytes_left or len(self._points) == tested.MAX_CALLS:
             return None
         self._bytes_left -= n_bytes
@@ -52,23 +54,23 @@ class Points:
 class Answers:
     """The answers to the calls of one function under test.
 
-    The grader runs the function, so it limits their number: to so many as a test may make calls, and to so many ahead.
+    The grader runs the function. It limits both the calls that a test may make and the answers sent ahead.
     """
 
     def __init__(self, function: FunctionUnderTest, points: Points):
         self._function, self._points = function, points
         self._calls = self._sent_ahead = 0
         self._bytes_left = MAX_AHEAD_BYTES
-        self._next, self._length = -1, FIRST  # the point after the last answer ahead, and how many came
+        self._next, self._length = -1, FIRST  # the point after the last answer sent ahead, and their number
 
     def at(self, point: Arguments, n_bytes: int) -> bytes:
-        """Return the answer at a new point of this size, as a frame, with the point's number if it gets one."""
+        """Return a frame with the answer at a new point of this size, and with the point's number if it gets one."""
         answer = self._counted(lambda: self._checked(point))
         number = None if answer["raised"] else self._points.add(point, n_bytes)
         return _frame({**answer, "point": number}, [])
 
     def at_number(self, number: int) -> bytes:
-        """Return the answer at a point of an earlier call, with answers ahead, as a frame.
+        """Return a frame with the answer at an earlier point, and with answers at the following points.
 
         Raises values.Malformed if there is no such point.
         """
@@ -86,21 +88,21 @@ class Answers:
         return _frame(answer, ahead)
 
     def _counted(self, answered: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return the answer to a call, or to one too many."""
+        """Count a call and return its answer, which is an exception after too many calls."""
         self._calls += 1
         return _raised(RuntimeError(tested.TOO_MANY_CALLS)) if self._calls > tested.MAX_CALLS else answered()
 
     def _checked(self, point: Arguments) -> dict[str, Any]:
-        """Return the answer at a new point. It is untrusted, so the sizes of its arrays are limited."""
+        """Return the answer at a new point. The point is untrusted, so we limit the sizes of its arrays."""
         try:
-            tested.refuse_unsuitable(point, self._function.max_axis)
+            tested.suitable_entries(point, self._function.max_axis)
         except Exception as error:
             return _raised(error)
         return _answer(self._function, point)
 
 
 def _answer(function: FunctionUnderTest, point: Arguments) -> dict[str, Any]:
-    """Return a function's value, or the type of its exception, with the arrays among the arguments that it changed."""
+    """Return a function's value, or the type of its exception, and the arguments' arrays that it changed."""
     args, kwargs = _copied(point)
     arrays = tested.arrays_in((args, kwargs))
     before = [array.tobytes() for array in arrays]
@@ -131,12 +133,10 @@ def _frame(answer: dict[str, Any], ahead: list[dict[str, Any]]) -> bytes:
 def _copied(value: Any) -> Any:
     """Return a copy of arguments.
 
-    It has NumPy scalars for arrays without axes, because `values` does not distinguish them.
+    Arrays without axes become NumPy scalars, because `values` does not distinguish the two.
     """
-    if isinstance(value, np.ndarray):
-        return value.copy() if value.ndim else value[()]
-    if isinstance(value, dict):
-        return {name: _copied(part) for name, part in value.items()}
-    if isinstance(value, tuple | list):
-        return type(value)(map(_copied, value))
-    return value
+
+    def copied(part: Any) -> Any:
+        return (part.copy() if part.ndim else part[()]) if isinstance(part, np.ndarray) else part
+
+    return mapped(copied, value)

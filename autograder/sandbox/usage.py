@@ -1,7 +1,7 @@
 """Measure from outside what a sandboxed process uses, where the kernel sets no limit.
 
-If root launches the sandbox, the kernel does not limit threads. Empty files take no disk space, only kernel memory.
-The kernel limits processor time per process, but a submission may need several processes.
+The kernel does not limit threads if root launches the sandbox. It does not limit empty files, which take kernel memory
+but no disk space. And it limits the processor time of each process, but a submission may need several processes.
 """
 
 import os
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from autograder.sandbox.bubblewrap import TEMPORARY, WORK
 from autograder.sandbox.limits import Limits
 
-# Linux has a clock for each process. Its number consists of the process id and of which clock is meant.
+# Linux has clocks for each process. The id of a clock encodes the process id and the kind of clock.
 _SCHEDULED = 2
 
 
 def exceeded_limit(pid: int, limits: Limits) -> str:
-    """Return which limit the student's process exceeds, in plain words; "" if none, or if the process is gone."""
+    """Return in plain words which limit the student's process exceeds; "" if none, or if the process is gone."""
     with suppress(OSError):
         process = f"/proc/{pid}"
         if os.stat(f"{process}/task").st_nlink - 2 > limits.threads:
@@ -29,9 +29,9 @@ def exceeded_limit(pid: int, limits: Limits) -> str:
 
 
 def processor_seconds(pid: int) -> float:
-    """Return the processor time of all threads of the student's process, in seconds; 0 if the process is gone.
+    """Return the processor seconds of all threads of the student's process; 0 if the process is gone.
 
-    pid: its id; 0 if there is none.
+    pid: id of the process; 0 if there is none.
     """
     with suppress(OSError):
         if pid:  # with 0 the clock would be our own
@@ -43,8 +43,8 @@ def processor_seconds(pid: int) -> float:
 class Activity:
     """The threads of a process at one moment.
 
-    threads: their ids. all_sleep: whether each waits for an event, neither running nor ready to run.
-    seconds: time that they have run or waited for a processor, added up.
+    threads: their ids. all_sleep: whether each thread waits for an event, so that it neither runs nor is ready to run.
+    seconds: the sum of the times that they have run or waited for a processor.
     """
 
     threads: frozenset[str]
@@ -53,7 +53,7 @@ class Activity:
 
 
 def activity(pid: int) -> Activity | None:
-    """Return what the threads of the student's process do; None if the kernel does not say, or the process is gone."""
+    """Return the activity of the student's process; None if the kernel does not measure it or the process is gone."""
     with suppress(OSError, IndexError, ValueError):
         states, nanoseconds = [], 0
         threads = frozenset(os.listdir(f"/proc/{pid}/task"))
@@ -63,16 +63,16 @@ def activity(pid: int) -> Activity | None:
             with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="utf-8") as times:
                 ran, waited, _ = map(int, times.read().split())
             nanoseconds += ran + waited
-        if nanoseconds:  # a kernel that does not measure says 0
+        if nanoseconds:  # 0 if the kernel does not measure it
             return Activity(threads, set(states) == {"S"}, nanoseconds / 1e9)
     return None
 
 
 def asleep(before: Activity | None, after: Activity | None, seconds: float) -> float:
-    """Return for how many of these seconds a process surely slept.
+    """Return how many of these seconds a process certainly slept.
 
-    It is 0 unless the same threads sleep at both moments: a thread that waits for a processor or for a disk does not
-    sleep, however long a busy machine makes it wait.
+    The result is 0 unless the same threads sleep at both moments. A thread that waits for a processor or a disk does
+    not sleep, however long a busy machine makes it wait.
     """
     if not before or not after or before.threads != after.threads or not (before.all_sleep and after.all_sleep):
         return 0.0

@@ -7,7 +7,7 @@ a list, so that a screen reader would announce a list without items.
 
 import unicodedata
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import cast
 
 from docutils import nodes
 from pybtex.database import Entry
@@ -16,13 +16,13 @@ from pybtex.style.formatting.unsrt import Style as UnsrtStyle
 from pybtex.style.labels import BaseLabelStyle
 from pybtex.style.sorting import BaseSortingStyle
 from sphinx.application import Sphinx
-from sphinx.util.typing import ExtensionMetadata
 from sphinx.writers.html5 import HTML5Translator
 from sphinxcontrib.bibtex.domain import BibtexDomain
 
-from autograder.chapter.works import add_year_letters, citation
+from autograder.chapter.targets import add_year_letters, citation
+from book.extensions.page_files import add_files
 
-NAME = "as_cited"  # for bibtex_default_style
+NAME = "as_cited"  # the style's name for bibtex_default_style
 
 
 class AsCited(BaseLabelStyle):
@@ -70,19 +70,10 @@ def depart_citation(writer: HTML5Translator, node: nodes.citation) -> None:
         writer.body.append("</ul>\n")
 
 
-def add_style(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    """Give the style sheet to the pages that list works."""
-    if doctree is not None and any(doctree.findall(nodes.citation)):
-        app.add_css_file("bibliography.css")
-
-
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     register_plugin("pybtex.style.formatting", NAME, Style)
     for backend in ("docutils", "plaintext"):  # otherwise each citation searches the metadata of all installed packages
         register_plugin("pybtex.backends", backend, find_plugin("pybtex.backends", backend), force=True)
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
     app.connect("builder-inited", distinguish_works, priority=600)
-    app.connect("html-page-context", add_style)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    add_files(app, "bibliography.css", where=lambda page, doctree: any(doctree.findall(nodes.citation)))

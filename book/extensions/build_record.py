@@ -11,8 +11,8 @@ from pathlib import Path
 from jupyter_book.config import get_final_config
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.util.typing import ExtensionMetadata
 
+from autograder.layout import HUB
 from book.extensions.stale_pages import digest
 
 FOLDERS = ("autograder", "book", "chapters", "check", "solutions")
@@ -26,7 +26,7 @@ def sources_digest(root: Path) -> str:
     """Return a digest of every file that can decide what is in the book, and of the versions of all packages."""
     files = [path for pattern in FILES for path in root.glob(pattern)]
     files += [path for folder in FOLDERS for path in (root / folder).rglob("*")]
-    sources = sorted(path for path in files if path.is_file() and path.suffix != ".pyc")
+    sources = sorted(p for p in files if p.is_file() and p.suffix != ".pyc" and not p.is_relative_to(root / HUB))
     packages = sorted(path.name for path in Path(sysconfig.get_path("purelib")).glob("*.dist-info"))
     return "\n".join([digest(root, sources), sys.version, *packages])
 
@@ -45,7 +45,7 @@ class BuildRecord:
         self.sources = ""
 
     def begin(self, app: Sphinx, config: Config) -> None:
-        """Take the digest before Sphinx reads a page, so that the record is wrong if a source changes meanwhile."""
+        """Take the digest before Sphinx reads a page, so that it is wrong if a source changes during the build."""
         if _has_own_settings(Path(app.srcdir), config):
             self.sources = sources_digest(Path(app.srcdir))
 
@@ -69,9 +69,8 @@ def _record(pages: Path) -> Path:
     return pages.with_name(f"{pages.name}.sources")
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     record = BuildRecord()
     app.connect("config-inited", record.begin, priority=0)  # before other extensions change the settings
     app.connect("builder-inited", record.delete)
     app.connect("build-finished", record.save, priority=3000)  # after everything else that can fail the build
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,11 +12,15 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
-from sphinx.util.typing import ExtensionMetadata
 
 from autograder.chapter import reading_time
+from book.extensions.page_files import add_files
 
 OFF = "off-core-path"
+
+
+def is_off(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.section) and OFF in node["classes"]
 
 
 class MarkOffCorePath(SphinxTransform):
@@ -25,9 +29,8 @@ class MarkOffCorePath(SphinxTransform):
     default_priority = 500  # before Sphinx collects the table of contents
 
     def apply(self, **kwargs: Any) -> None:
-        for section in self.document.findall(nodes.section):
-            if OFF in section["classes"]:
-                section[0] += nodes.inline(classes=[f"{OFF}-badge"])
+        for section in self.document.findall(is_off):
+            section[0] += nodes.inline(classes=[f"{OFF}-badge"])
 
 
 class ReadingTime(SphinxDirective):
@@ -38,16 +41,7 @@ class ReadingTime(SphinxDirective):
         return self.parse_text_to_nodes(str(reading_time.estimate(text)))
 
 
-def add_style(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    """Give the style sheet to the pages that have a badge."""
-    if doctree is not None and any(OFF in section["classes"] for section in doctree.findall(nodes.section)):
-        app.add_css_file("core_path.css")
-
-
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     app.add_transform(MarkOffCorePath)
     app.add_directive("reading-time", ReadingTime)
-    app.connect("html-page-context", add_style)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    add_files(app, "core_path.css", where=lambda page, doctree: any(doctree.findall(is_off)))

@@ -14,7 +14,6 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
-from sphinx.util.typing import ExtensionMetadata
 from sphinx_design.dropdown import DropdownDirective
 
 from autograder.layout import exercises_checked_in
@@ -76,8 +75,7 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
             )
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     app.add_directive("derivation", Derivation)
     app.connect("doctree-read", mark_cells)
     app.connect("doctree-read", warn_of_unknown_names)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,52 +1,17 @@
 """Sphinx extension: an interactive picture, below a static figure that shows the same.
 
-    :::{explorer} query
-    Drag the arrow, or move the two sliders.
-    :::
+The page *For authors* shows how to write one. The script `static/explore-NAME.js` fills it. The scripts load nothing
+and compute in the page, so they also work when a page is opened from a disk. Each control is a standard HTML control,
+for the keyboard. Paper and the EPUB, where no script runs, omit the explorer, because the figure is there. (The figure
+of the explorer at the opening of chapter 1 is in chapter 4. The text above the explorer links to it.)
 
-`query` names a script, `static/explore-query.js`, which fills the element. The first paragraph says what to do, and
-appears above the picture. The rest of the text appears below it. Paper and the EPUB, where no script runs, omit the
-explorer, because the figure is there. The scripts load nothing and compute in the page, so they also work when a page
-is opened from a disk. Each control is a standard HTML control, for the keyboard.
-
-    :::{explorer} steps
-    :walk: attention
-
-    Press *Next* to walk back, one arrow at a time.
-
-    dV
-    : $\\mathrm{d}V = A^\\top \\mathrm{d}O$. The text for this step.
-    :::
-
-A `walk` contains numbers that the chapter computed: a cell above has shown a `walks.Walk` of that name. The text for
-each step follows below, under the step's name. Its formulas are those of an ordinary page.
-
-    :::{explorer} translator
-    :model: translator.npz
-
-    Type a number.
-    :::
-
-A `model` is a file of trained parameters beside the page. The page contains the parameters in half precision, 2 bytes
-each. `static/model.js` reads them and computes the forward pass.
-
-    :::{explorer} pronouncer
-    :model: book_weights.npz
-    :words: pronunciations.npz
-
-    Type a name.
-    :::
-
-With `words` the page also contains words to test the model on, and `static/npz.js` reads a reader's own weights. With
-`back` it contains the parameters of another model, which reads what the first one writes.
-
-    :::{explorer} sentence
-    :near: translator.npz
-
-    Type another number.
-    :::
-
-With `near` in place of `model`, the page loads parameters and scripts only when the reader scrolls near the explorer.
+A `walk` contains numbers that the chapter computed: a cell above has shown a `walks.Walk` of that name. A `model` is a
+file of trained parameters beside the page, which the page contains in half precision, or as codes of a few bits.
+`static/model.js` computes the forward pass. With `words` the page also contains words to test the model on, and
+`static/npz.js` reads a reader's own weights. With `back` it contains the parameters of another model, which reads what
+the first one writes. With `entries` and `stack` it contains the merges of a model of definitions, and a stack that
+invents words. With `near` instead of `model`, the page loads all this and the scripts only when the reader scrolls near
+the explorer.
 """
 
 import json
@@ -61,13 +26,20 @@ from myst_nb.core.variables import RetrievalError
 from myst_nb.ext.glue.utils import retrieve_glue_data
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-from sphinx.util.typing import ExtensionMetadata
 from sphinx.writers.html5 import HTML5Translator
 
-from book.extensions.explorer_models import half_precision, unseen_words
+from book.explorer_data import entries_of, parameters_of, six_bits, unseen_words
 
 STATIC = Path(__file__).parents[1] / "static"
-SHARED = {"sentence": "translator.js", "translator": "translator.js"}  # explorer -> a script that explorers share
+# option -> what the page contains of its file, besides the parameters of the model
+MORE = {"words": unseen_words, "back": parameters_of, "entries": entries_of, "stack": six_bits}
+SHARED = {  # explorer -> scripts that explorers share, or that are apart from what it shows
+    "sentence": ("translator.js",),
+    "translator": ("translator.js",),
+    "inventor": ("spelling.js",),
+    "pronouncer": ("spelling.js",),
+    "definer": ("definer.js", "spelling.js"),
+}
 LATER = "text/explorer"  # the type of scripts that a browser does not load; see `loadWhenNear` in explorers.js
 
 
@@ -83,7 +55,7 @@ class Explorer(SphinxDirective):
     """`{explorer} NAME`, with its caption as content."""
 
     required_arguments = 1
-    option_spec = dict.fromkeys(("walk", "model", "near", "words", "back"), unchanged_required)
+    option_spec = dict.fromkeys(("walk", "model", "near", *MORE), unchanged_required)
     has_content = True
 
     def run(self) -> list[nodes.Node]:
@@ -94,11 +66,9 @@ class Explorer(SphinxDirective):
         walk = self._walk(self.options["walk"], caption) if "walk" in self.options else None
         loads = self.options.get("near", "")
         file = self.options.get("model", loads)
-        model = self._read(file, half_precision) if file else None
-        if model and "words" in self.options:
-            model["words"] = self._read(self.options["words"], unseen_words)
-        if model and "back" in self.options:
-            model["back"] = self._read(self.options["back"], half_precision)
+        model = self._read(file, parameters_of) if file else None
+        if model:
+            model |= {name: self._read(self.options[name], MORE[name]) for name in MORE if name in self.options}
         return [explorer("", *caption, script=script, name=self.arguments[0], walk=walk, model=model, loads=loads)]
 
     def _walk(self, name: str, caption: list[nodes.Node]) -> dict[str, Any]:
@@ -146,9 +116,7 @@ def skip(self: nodes.NodeVisitor, node: explorer) -> None:
     raise nodes.SkipNode
 
 
-def add_scripts(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
+def add_scripts(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     """Add the scripts of a page's explorers to the page, each after the scripts that it needs."""
     explorers = list(doctree.findall(explorer)) if doctree is not None else []
     if not explorers:
@@ -168,8 +136,8 @@ def _scripts(explorers: list[explorer]) -> list[str]:
     """Return the names of the scripts of these explorers, each after the scripts that it needs."""
     models = [node["model"] for node in explorers if node["model"]]
     needed = ["model.js"] if models else []
-    needed += ["npz.js"] if any("words" in model for model in models) else []
-    needed += sorted({SHARED[node["name"]] for node in explorers if node["name"] in SHARED})
+    needed += ["npz.js"] if any({"words", "entries"} & set(model) for model in models) else []
+    needed += sorted({script for node in explorers for script in SHARED.get(node["name"], ())})
     return [*needed, *sorted({node["script"] for node in explorers})]
 
 
@@ -177,12 +145,14 @@ def _model_script(app: Sphinx, node: explorer) -> str:
     """Write a script with the model that a page loads later, and return its name in _static."""
     script = Path(app.outdir, "_static", f"{node['loads']}.js")
     script.parent.mkdir(exist_ok=True)
-    script.write_text(f"Explorers.loaded[{json.dumps(node['loads'])}] = {json.dumps(node['model'])};\n")
+    model = {name: value for name, value in node["model"].items() if name != "notice"}
+    comment = f"/*\n{node['model']['notice']}\n*/\n" if "notice" in node["model"] else ""
+    data = json.dumps(model, separators=(",", ":"))
+    script.write_text(f"{comment}Explorers.loaded[{json.dumps(node['loads'])}] = {data};\n", encoding="utf-8")
     return script.name
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     app.add_directive("explorer", Explorer)
     app.add_node(explorer, html=(visit_html, depart_html), latex=(skip, None), text=(skip, None))
     app.connect("html-page-context", add_scripts)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

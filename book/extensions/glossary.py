@@ -7,7 +7,6 @@ a link to the glossary.
 
 from collections.abc import Iterable
 from html import escape
-from typing import Any
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
@@ -15,7 +14,6 @@ from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
-from sphinx.util.typing import ExtensionMetadata
 
 PAGE = "chapters/glossary"
 FIRST_USE = "first-use"
@@ -95,15 +93,13 @@ class Definitions:
     def __init__(self) -> None:
         self.by_id: dict[str, str] = {}
 
-    def add_to_page(
-        self, app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
-    ) -> None:
+    def add_to_page(self, app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
         """Append the definitions of the page's terms, hidden, each under the id that its link ends in.
 
         An embedded builder, such as that of the EPUB, makes pages that run no scripts. Their terms are only links.
         """
         builder = app.builder
-        if doctree is None or pagename == PAGE or not isinstance(builder, StandaloneHTMLBuilder) or builder.embedded:
+        if doctree is None or page == PAGE or not isinstance(builder, StandaloneHTMLBuilder) or builder.embedded:
             return
         ids = [_fragment(reference) for reference in doctree.findall(nodes.reference) if _is_term(reference)]
         if not ids:
@@ -144,9 +140,8 @@ def _fragment(reference: nodes.reference) -> str:
     return reference.get("refid") or reference["refuri"].partition("#")[2]
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     app.connect("doctree-read", store_uses)
     app.connect("env-updated", check_glossary)
     app.connect("doctree-resolved", add_first_uses)
     app.connect("html-page-context", Definitions().add_to_page)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,11 +6,9 @@ in `_config.yml`.
 """
 
 from html import escape
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.util.typing import ExtensionMetadata
 
 CARD = "_static/card.png"
 CARD_ALT = "The Transformer by Hand: the title beside a causal mask of four rows."
@@ -23,18 +21,18 @@ def description(doctree: nodes.document) -> str:
     return next(descriptions, "")
 
 
-def properties(app: Sphinx, pagename: str, title: str, doctree: nodes.document) -> dict[str, str]:
+def properties(app: Sphinx, page: str, title: str, doctree: nodes.document) -> dict[str, str]:
     """Return the Open Graph properties of a page (https://ogp.me), name -> content."""
     named = {
         "og:title": title,
         "og:site_name": app.config.html_title,
-        "og:type": "website" if pagename == app.config.root_doc else "article",
+        "og:type": "website" if page == app.config.root_doc else "article",
         "og:description": description(doctree),
     }
     if app.config.html_baseurl:
         home = app.config.html_baseurl.rstrip("/")
         named |= {
-            "og:url": f"{home}/{app.builder.get_target_uri(pagename)}",
+            "og:url": f"{home}/{app.builder.get_target_uri(page)}",
             "og:image": f"{home}/{CARD}",
             "og:image:alt": CARD_ALT,
             "og:image:width": str(WIDTH),
@@ -43,19 +41,16 @@ def properties(app: Sphinx, pagename: str, title: str, doctree: nodes.document) 
     return {name: content for name, content in named.items() if content}
 
 
-def add_properties(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
+def add_properties(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     """Write the properties into the head of each page that has a source."""
     if doctree is None:
         return
-    title = app.env.titles[pagename].astext()
-    for name, content in properties(app, pagename, title, doctree).items():
+    title = app.env.titles[page].astext()
+    for name, content in properties(app, page, title, doctree).items():
         context["metatags"] += f'\n<meta property="{name}" content="{escape(content)}" />'
     if app.config.html_baseurl:
         context["metatags"] += '\n<meta name="twitter:card" content="summary_large_image" />'
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     app.connect("html-page-context", add_properties)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -10,7 +10,6 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.util.typing import ExtensionMetadata
 
 BODY = """<section>
 <h1>There is no page here</h1>
@@ -29,16 +28,13 @@ def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     yield "404", {"title": "Page not found", "body": body}, "page.html"
 
 
-def add_base(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
+def add_base(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     """Put the base of all links at the top of the head, so that style sheets and scripts use it too."""
-    if pagename == "404" and app.config.html_baseurl:
+    if page == "404" and app.config.html_baseurl:
         base = f"{app.config.html_baseurl.rstrip('/')}/404.html"
         context["metatags"] = f'<base href="{escape(base)}" />' + context.get("metatags", "")
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     app.connect("html-collect-pages", pages)
     app.connect("html-page-context", add_base)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Sphinx extension: run the notebooks in parallel before Sphinx reads its pages one after the other."""
+"""Sphinx extension: run the notebooks in parallel before Sphinx reads its pages one by one."""
 
 import os
 from collections.abc import Iterable
@@ -15,7 +15,6 @@ from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
-from sphinx.util.typing import ExtensionMetadata
 
 from autograder.authoring.make_key import save_public_keys
 from autograder.layout import chapter_names
@@ -45,7 +44,8 @@ def run_notebooks(app: Sphinx, env: BuildEnvironment, docnames: Iterable[str]) -
     pages = {path: _notebook(env, path) for path in (Path(env.doc2path(docname)) for docname in docnames)}
     notebooks = {path: notebook for path, notebook in pages.items() if notebook}
     # A page that is not run needs the keys too, for the examples of feedback that it shows.
-    if any(map(_checks_exercises, notebooks.values())):
+    tags = {tag for notebook in notebooks.values() for cell in notebook.cells for tag in cell.metadata.get("tags", ())}
+    if "check" in tags:
         os.environ[FOLDER] = str(Path(app.outdir).parent / "check_data")
         chapters = [name for name in chapter_names() if f"chapters/{name}" in env.found_docs]
         save_public_keys(Path(os.environ[FOLDER], "keys"), chapters)
@@ -80,11 +80,6 @@ def _notebook(env: BuildEnvironment, path: Path) -> NotebookNode | None:
     return reader and reader.read(text)
 
 
-def _checks_exercises(notebook: NotebookNode) -> bool:
-    """Return whether a notebook has cells that need the public keys."""
-    return any("check" in cell.metadata.get("tags", ()) for cell in notebook.cells)
-
-
 def _is_cached(cache: JupyterCacheBase, notebook: NotebookNode) -> bool:
     with suppress(KeyError):
         cache.match_cache_notebook(notebook)
@@ -92,7 +87,6 @@ def _is_cached(cache: JupyterCacheBase, notebook: NotebookNode) -> bool:
     return False
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     app.connect("config-inited", prepare_kernels)
     app.connect("env-before-read-docs", run_notebooks)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

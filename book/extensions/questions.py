@@ -17,6 +17,7 @@ choice on the way. Questions of the other kinds have an `{answer}` instead of ch
 """
 
 import hashlib
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
@@ -26,8 +27,9 @@ from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
-from sphinx.util.typing import ExtensionMetadata
 from sphinx.writers.html5 import HTML5Translator
+
+from book.extensions.page_files import add_files
 
 # Kind -> its label on the page.
 CHOICES = {"prediction": "Predict", "mistake": "Find the mistake"}
@@ -35,6 +37,7 @@ FOLDED = {"derivation": "Pen and paper", "words": "In your own words"}
 KINDS = {**CHOICES, **FOLDED}
 ANSWERS = {"derivation": "The worked answer", "words": "Compare with a model answer"}
 
+Visitor = Callable[[Any, Any], None]  # a function of a writer and a node
 logger = logging.getLogger(__name__)
 
 
@@ -46,7 +49,7 @@ class question(nodes.General, nodes.Element):
 
 
 class question_title(nodes.TextElement):
-    """The sentence that asks."""
+    """The sentence that asks the question."""
 
 
 class choices(nodes.Element):
@@ -144,25 +147,9 @@ def visit_question(self: HTML5Translator, node: question) -> None:
     self.body.append("<fieldset>\n")
 
 
-def depart_question(self: HTML5Translator, node: question) -> None:
-    self.body.append("</fieldset>\n</div>\n")
-
-
 def visit_question_title(self: HTML5Translator, node: question_title) -> None:
     kind = KINDS[node.parent["kind"]]
     self.body.append(f'<legend><span class="question-kind">{escape(kind)}</span> ')
-
-
-def depart_question_title(self: HTML5Translator, node: question_title) -> None:
-    self.body.append("</legend>\n")
-
-
-def visit_choices(self: HTML5Translator, node: choices) -> None:
-    self.body.append('<ul class="choices">\n')
-
-
-def depart_choices(self: HTML5Translator, node: choices) -> None:
-    self.body.append("</ul>\n")
 
 
 def visit_answer(self: HTML5Translator, node: answer) -> None:
@@ -178,34 +165,29 @@ def depart_answer(self: HTML5Translator, node: answer) -> None:
     self.body.append("</div></details>" + ("</li>\n" if node["verdict"] else "\n"))
 
 
-def visit_answer_title(self: HTML5Translator, node: answer_title) -> None:
-    self.body.append("<summary><span>")
+def writing(html: str) -> Visitor:
+    """Return a visitor that writes the same HTML for every node."""
+    return lambda self, node: self.body.append(html)
 
 
-def depart_answer_title(self: HTML5Translator, node: answer_title) -> None:
-    self.body.append('</span></summary>\n<div class="answer-text">')
+VISITORS: dict[type[nodes.Element], tuple[Visitor, Visitor]] = {
+    question: (visit_question, writing("</fieldset>\n</div>\n")),
+    question_title: (visit_question_title, writing("</legend>\n")),
+    choices: (writing('<ul class="choices">\n'), writing("</ul>\n")),
+    answer: (visit_answer, depart_answer),
+    answer_title: (writing("<summary><span>"), writing('</span></summary>\n<div class="answer-text">')),
+}
 
 
 def write_content_alone(self: nodes.NodeVisitor, node: nodes.Node) -> None:
     """Add nothing around a node's content: other writers show a question as the text in it."""
 
 
-def add_script(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    """Give the script and its style sheet to the pages that have a question."""
-    if doctree is not None and any(doctree.findall(question)):
-        app.add_css_file("questions.css")
-        app.add_js_file("questions.js", loading_method="defer")
-
-
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     app.add_directive("question", Question)
     app.add_directive("answer", Answer)
     plain = write_content_alone, write_content_alone
-    for kind in (question, question_title, choices, answer, answer_title):
-        name = kind.__name__
-        html = globals()[f"visit_{name}"], globals()[f"depart_{name}"]
+    for kind, html in VISITORS.items():
         app.add_node(kind, html=html, latex=plain, text=plain)
-    app.connect("html-page-context", add_script)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    files = "questions.css", "questions.js", "questions_on_paper.js"
+    add_files(app, *files, where=lambda page, doctree: any(doctree.findall(question)))

@@ -6,14 +6,12 @@ which readers may search for a section, such as "KV cache". A name for a section
 
 import json
 from pathlib import Path
-from typing import Any
 
 import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
-from sphinx.util.typing import ExtensionMetadata
 
 NAMES = "chapters/search_names.yml"
 logger = logging.getLogger(__name__)
@@ -42,29 +40,22 @@ def check_names(app: Sphinx, env: BuildEnvironment) -> None:
     """Warn of names for a section that no page has."""
     for place in names(Path(app.srcdir)):
         page, sign, anchor = place.partition("#")
-        if page not in env.tocs or sign + anchor not in _anchors(env.tocs[page]):
+        contents = env.tocs.get(page, nodes.bullet_list())  # the anchor of the page itself is empty
+        if sign + anchor not in {entry["anchorname"] for entry in contents.findall(nodes.reference)}:
             logger.warning("%s names a section that does not exist: %s", NAMES, place)
 
 
-def _anchors(contents: nodes.Element) -> set[str]:
-    """Return the anchors in a page's table of contents. The anchor of the page itself is empty."""
-    return {entry["anchorname"] for entry in contents.findall(nodes.reference)}
-
-
-def add_to_search_page(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
+def add_to_search_page(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     """Give the search page the names and our scripts, which change Sphinx's own search tools before they start."""
-    if pagename == "search":
+    if page == "search":
         text = json.dumps(names(Path(app.srcdir)), ensure_ascii=False).replace("<", "\\u003c")
         data = f'\n<script type="application/json" id="search-names">{text}</script>'
-        context["metatags"] = context.get("metatags", "") + data  # Sphinx sets none for this page
+        context["metatags"] = context.get("metatags", "") + data  # Sphinx sets no metatags for this page
         for script in ("search_words.js", "search.js"):
             app.add_js_file(script, loading_method="defer")
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     app.connect("env-updated", keep_index_entries)
     app.connect("env-check-consistency", check_names)
     app.connect("html-page-context", add_to_search_page)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

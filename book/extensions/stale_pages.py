@@ -1,4 +1,4 @@
-"""Sphinx extension: build a page again when a file that it is made from has changed, not only its own text.
+"""Sphinx extension: build a page again when any file that it is made from has changed, not just its own text.
 
 jupyter-cache compares the cells of a notebook alone. After a change in `solutions/` it would keep the old output. So we
 store a digest of each page's sources beside the cache. We store a digest of our extensions and styles too, because
@@ -14,7 +14,6 @@ from pathlib import Path
 from jupyter_cache import get_cache
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.util.typing import ExtensionMetadata
 
 from autograder.release.bundle import PINS
 
@@ -22,7 +21,7 @@ RECORD = "sources.json"
 ALL_PAGES = "book"  # the folder of extensions and styles, and the name of the digest that every page depends on
 # These make the text that extensions add to a page, and the notebook that a page offers.
 ALSO_FOR_ALL_PAGES = (
-    *(f"autograder/chapter/{name}.py" for name in ("cards", "chapter", "plain_markdown", "reading_time", "sections")),
+    *(f"autograder/chapter/{name}.py" for name in ("cards", "chapter", "plain_markdown", "reading_time")),
     *(f"autograder/release/{name}.py" for name in ("build", "bundle", "cell_needs", "notebook")),
     *PINS,
     "CITATION.cff",
@@ -32,20 +31,14 @@ ALSO_FOR_ALL_PAGES = (
 # The modules that make tables of all chapters and exercises.
 INDEX = re.compile(r"^import (?:indexes|lessons)$", re.MULTILINE)
 # A page with exercises runs `check`, and these files make its keys.
-CHECK = ("check/*.py", "autograder/authoring/*.py")
+CHECK = ("check/**/*.py", "autograder/authoring/*.py")
 
 
 def sources(root: Path, docname: str, chapters: list[str]) -> list[Path]:
     """Return the files, other than its own text, that the output of a page's cells depends on.
 
-    Args:
-        root: the repository.
-        docname: the page's name, as in "chapters/03_masking".
-        chapters: the words of all chapters, in order.
-
-    Returns:
-        list of Path: for a chapter, all of `solutions/` except for later chapters, and its own exercises. An index page
-        is made from all chapters and all exercises.
+    For a chapter, these are all of `solutions/` except for later chapters, and its own exercises. An index page is made
+    from all chapters and all exercises. docname: as in "chapters/03_masking". chapters: the words of all, in order.
     """
     word = docname.rpartition("/")[2].partition("_")[2]
     later = chapters[chapters.index(word) + 1 :] if word in chapters else []
@@ -115,8 +108,7 @@ def _record(env: BuildEnvironment) -> Path:
     return Path(_cache_path(env)) / RECORD
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     freshness = Freshness()
     app.connect("env-get-outdated", freshness.find_stale_pages)
     app.connect("build-finished", freshness.save, priority=2000)  # after everything else that can fail the build
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

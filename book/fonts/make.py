@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "book" / "static"
 (FEEDBACK,) = ROOT.glob("autograder/**/templates/feedback")
 
-PACKAGES = {  # of npm: SHA-256
+PACKAGES = {  # npm package -> SHA-256
     "source-serif-4.5.1.tgz": "19a448df98f4aa777de3452b0a1e29aa7ffe29252fe552c8a2d2531702d80746",
     "source-sans-3.52.0.tgz": "49cf78ddd79b436591ee696785222b54ff28102922e3d3df297fe382d7fdfa88",
     "source-code-pro-2.42.0.tgz": "51f898e0712c5f1b3f583b63c9ab7d51daaa9bae1d4c8dc63dc2a4b6a72d7ae4",
@@ -78,7 +78,7 @@ HEADER = (
     "/* Made by book/fonts/make.py: subsets of Source Serif 4, Source Sans 3 and Source Code Pro.\n"
     "   Copyright Adobe, under the SIL Open Font License 1.1, https://openfontlicense.org */\n"
 )
-ICON_HEADER = "/* Some icons of Font Awesome Free 6.5.2. Copyright Fonticons, under the same licence. */\n"
+ICON_HEADER = "/* Some icons of Font Awesome Free. Copyright Fonticons, under the same licence. */\n"
 RULE = (
     '@font-face {{ font-family: "{family}"; font-style: {style}; font-weight: {weight}; {more}'
     'src: url("data:font/woff2;base64,{data}") format("woff2"); }}\n'

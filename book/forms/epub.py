@@ -20,7 +20,6 @@ from sphinx.builders.epub3 import Epub3Builder
 from sphinx.config import Config
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
-from sphinx.util.typing import ExtensionMetadata
 from sphinx.writers.html5 import HTML5Translator
 
 HERE = Path(__file__).parent
@@ -33,6 +32,7 @@ ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot);)\w+;")  # XML knows these four, HT
 # HTML allows these two and XML does not. Cells and extensions may write them.
 NEVER_CLOSED = re.compile(r"<(br|hr|img|input|wbr)\b([^<>]*?)/?>")
 WITHOUT_VALUE = re.compile(r"(<details\b[^<>]*? open)(?=[ >])")
+BREAK = re.compile(r"\s*(?:\\quad\s*)?\\allowbreak\s*")
 PROPERTIES = {"mathml": "<math ", "svg": "<svg "}
 
 TO_MATHML = LatexToMathML(xml_namespace=True, fancy_error=False)
@@ -91,7 +91,7 @@ class Epub(Epub3Builder):
 
     def build_content(self) -> None:
         """List the files that the pages need, with the cover once, and mark pages that contain MathML or SVG."""
-        Path(self.outdir, self.coverpage_name).unlink(missing_ok=True)  # Sphinx would list an earlier build's too
+        Path(self.outdir, self.coverpage_name).unlink(missing_ok=True)  # or Sphinx lists an earlier build's too
         for file in Path(self.outdir, "_static").iterdir():
             if file.name not in (STYLE.name, COVER.name):
                 shutil.rmtree(file) if file.is_dir() else file.unlink()
@@ -115,8 +115,7 @@ class Epub(Epub3Builder):
 def as_xml(page: str) -> str:
     """Return a page as XML for EPUB 3: without buttons and fields, and with links to its other pages.
 
-    Raises:
-        lxml.etree.XMLSyntaxError: the page cannot be read as XML.
+    Raises lxml.etree.XMLSyntaxError if the page cannot be read as XML.
     """
     page = NEVER_CLOSED.sub(r"<\1\2/>", ENTITY.sub(lambda entity: html.unescape(entity[0]), page))
     page = WITHOUT_VALUE.sub(r'\1=""', page)
@@ -148,10 +147,18 @@ def _move_style_around(element: Any) -> None:
 # ------------------------------------------------------------------------------------------------ formulas
 
 
+def with_rows(tex: str) -> str:
+    """Return the TeX of a formula with a new row for each break that it allows, since e-readers do not break MathML."""
+    if r"\allowbreak" not in tex:
+        return tex
+    broken = BREAK.sub(lambda _: r" \\ & \quad ", tex)
+    return broken if r"\begin{aligned}" in tex else rf"\begin{{aligned}} & {broken} \end{{aligned}}"
+
+
 def mathml(node: nodes.math | nodes.math_block, displaystyle: bool) -> str:
     """Return the MathML of a formula. If the converter does not know a command, warn, which fails the build."""
     try:
-        return TO_MATHML.convert_with_local_state(node.astext(), displaystyle=displaystyle)
+        return TO_MATHML.convert_with_local_state(with_rows(node.astext()), displaystyle=displaystyle)
     except LatexError as problem:
         logger.warning("no MathML for %r: %s", node.astext(), problem, location=node, type="epub")
         return ""
@@ -181,8 +188,7 @@ def name_cover(app: Sphinx, config: Config) -> None:
     config.epub_cover = (f"_static/{COVER.name}", "epub-cover.html")
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     app.setup_extension("sphinx.builders.epub3")
     app.add_builder(Epub, override=True)
     app.connect("config-inited", name_cover)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,12 +1,12 @@
 """Make one PDF of the built book: `python -m book.forms.pdf _build/html _build/transformer-by-hand.pdf`, or `make pdf`.
 
 The articles of all pages become one page of HTML. Each id begins with the name of the page that it comes from, so that
-links between pages lead to places within the one page. Chromium prints it after MathJax has set the formulas. Only then
-do we know on which page a section is, so we print the contents again with page numbers, lay these numbers over the
-first print, and add bookmarks.
+links between pages lead to places within this page. Chromium prints it after MathJax has set the formulas. Only then do
+we know on which page a section is, so we print the contents again with page numbers, lay these numbers over the first
+print, and add bookmarks.
 
-The PDF has no tags, because they would triple its size and the time to make it. The HTML and the EPUB are better for
-screen readers.
+The PDF has tags, by which screen readers find its headings, lists, tables and links. They triple its size. The page
+numbers over the contents have none: a link leads to its place without them.
 """
 
 import json
@@ -24,7 +24,7 @@ import yaml
 from lxml import html
 from lxml.html.builder import CLASS, DIV, H1, NAV, SPAN, A, P
 from pypdf import PdfReader, PdfWriter
-from pypdf.generic import Destination, Fit
+from pypdf.generic import Destination, Fit, NameObject, TextStringObject
 
 ROOT = Path(__file__).resolve().parents[2]
 STYLE = Path(__file__).with_name("pdf.css")
@@ -36,16 +36,20 @@ NO_BROWSER = (
 # The page is our own and loads nothing from another machine, and Chromium's sandbox does not work as root.
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
-    *("--host-resolver-rules=MAP * ~NOTFOUND", "--no-pdf-header-footer", "--disable-pdf-tagging"),
-    "--virtual-time-budget=5000",  # milliseconds that Chromium waits for scripts and fonts once nothing moves any more
+    *("--host-resolver-rules=MAP * ~NOTFOUND", "--no-pdf-header-footer"),
+    "--virtual-time-budget=5000",  # milliseconds that Chromium waits for scripts and fonts when nothing else happens
 ]
-HEAD = "//link[@rel='stylesheet'] | //script[contains(@src, 'mathjax/') or contains(., 'window.MathJax')]"
+HEAD = (
+    "//link[@rel='stylesheet'] | //script[contains(@src, 'mathjax/') or contains(., 'window.MathJax')"
+    " or contains(@src, 'questions_on_paper')]"
+)
 PAGE = """<!DOCTYPE html>
 <html lang="en" data-theme="light"><head><meta charset="utf-8"><title></title>
 {head}<script>addEventListener("load", () => Promise.resolve(window.MathJax?.startup.promise)
   .then(() => document.fonts.ready).then(() => {{ document.title = {title}; }}));</script></head>
 <body class="{kind}"><main class="bd-main"><div class="bd-content"><div class="bd-article-container">
 {body}</div></div></main></body></html>"""
+NUMBERS_ALONE = "numbers-alone"  # class of the second print
 RUNNING_TITLE = '@page {name} {{ @bottom-left {{ content: {title}; }} }} [id="{id}"] {{ page: {name}; }}\n'
 
 Element = Any  # an lxml element or document: lxml has no types
@@ -73,10 +77,8 @@ def _parse(path: Path) -> Element:
 def article(path: Path, document: Element, names: dict[Path, str]) -> Element:
     """Return the article of a page, with ids and links that are right when all articles are on one page.
 
-    Args:
-        path: the page.
-        document: its lxml document, which changes.
-        names: path of each page -> the id of its article, with which its other ids begin.
+    document: its lxml document, which changes. names: path of each page -> the id of its article, with which its other
+    ids begin.
     """
     (article,) = document.xpath("//article")
     article.set("id", names[path])
@@ -148,10 +150,7 @@ def add_bookmarks(
 ) -> None:
     """Give the PDF a bookmark for each chapter, and below it for each of its sections.
 
-    Args:
-        writer: the whole book.
-        articles: lxml elements.
-        places, numbers: id -> destination, page number.
+    places, numbers: id -> destination, page number.
     """
     chapter = None
     for heading, name in headings(articles):
@@ -164,13 +163,13 @@ def add_bookmarks(
 def print_page(program: str, path: Path, title: str, kind: str, head: str, parts: Iterable[Element]) -> PdfReader:
     """Print parts as one page of HTML, and return the PDF.
 
-    Raises:
-        RuntimeError: Chromium failed, or it printed before MathJax had set all formulas.
+    Raises RuntimeError if Chromium failed, or it printed before MathJax had set all formulas.
     """
     body = "".join(html.tostring(part, encoding="unicode") for part in parts)
     page = PAGE.format(head=head, title=json.dumps(title), kind=kind, body=body)
     path.with_suffix(".html").write_text(page, encoding="utf-8")
-    command = [program, *FLAGS, f"--user-data-dir={path}", f"--print-to-pdf={path.with_suffix('.pdf')}"]
+    tags = ["--disable-pdf-tagging"] if kind == NUMBERS_ALONE else []
+    command = [program, *FLAGS, *tags, f"--user-data-dir={path}", f"--print-to-pdf={path.with_suffix('.pdf')}"]
     done = subprocess.run([*command, path.with_suffix(".html").as_uri()], capture_output=True, text=True)
     if done.returncode or not path.with_suffix(".pdf").exists():
         raise RuntimeError(f"{program} printed no PDF:\n{done.stderr[-2000:]}")
@@ -181,14 +180,7 @@ def print_page(program: str, path: Path, title: str, kind: str, head: str, parts
 
 
 def make(program: str, folder: Path, pdf: Path, title: str, author: str) -> None:
-    """Write the PDF of a built book.
-
-    Args:
-        program: path of a Chromium.
-        folder: the built HTML.
-        pdf: the file to write.
-        title, author: for the cover and the PDF's metadata.
-    """
+    """Write the PDF of a built book. The cover and the PDF's metadata name the title and the author."""
     pages = read_pages(folder)
     names = {path: path.stem for path in pages}
     articles = [article(path, document, names) for path, document in pages.items()]
@@ -198,12 +190,13 @@ def make(program: str, folder: Path, pdf: Path, title: str, author: str) -> None
         places = {name.removeprefix("/"): place for name, place in whole.named_destinations.items()}
         numbers = {name: (whole.get_destination_page_number(place) or 0) + 1 for name, place in places.items()}
         numbered = [first, contents(articles, numbers)]
-        stamps = print_page(program, Path(work, "numbers"), title, "numbers-alone", top, numbered)
+        stamps = print_page(program, Path(work, "numbers"), title, NUMBERS_ALONE, top, numbered)
         writer = PdfWriter(clone_from=whole)
         for page, stamp in zip(writer.pages, stamps.pages, strict=False):
             page.merge_page(stamp)
         add_bookmarks(writer, articles, places, numbers)
         writer.add_metadata({"/Title": title, "/Author": author})
+        writer.root_object[NameObject("/Lang")] = TextStringObject("en")
         writer.write(pdf)
 
 

@@ -51,8 +51,7 @@ def mathjax_config() -> dict[str, Any]:
 def render(formulas: Iterable[Formula], mathjax3_config: Mapping[str, Any]) -> tuple[str, stored.Formulas]:
     """Return the style sheet and the HTML of formulas.
 
-    Raises:
-        SystemExit: Node or npm is missing, or MathJax cannot set a formula, which the message names.
+    Raises SystemExit if Node or npm is missing, or MathJax cannot set a formula, which the message names.
     """
     if not (shutil.which("node") and shutil.which("npm")):
         sys.exit(NO_NODE)

@@ -66,6 +66,6 @@ def formula_in(html: str) -> Formula | None:
 
 
 def typeset(html: str, stored: str, tex: str) -> str:
-    """Return Sphinx's HTML of a formula with the stored HTML, which carries the TeX, in place of the delimited TeX."""
+    """Replace the delimited TeX in Sphinx's HTML of a formula by the stored HTML, which also has the TeX."""
     with_tex = stored.replace("<mjx-container", f'<mjx-container data-tex="{escape(tex)}"', 1)
     return TEX.sub(lambda match: with_tex, html, count=1)

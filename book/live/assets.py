@@ -21,6 +21,7 @@ from typing import Any
 from platformdirs import user_cache_path
 
 LOCK = Path(__file__).with_name("assets.json")
+PYODIDE_LOCK = "pyodide-lock.json"
 PATIENCE = 600  # seconds to wait for a package: the larger one has 100 MB
 
 Archive = zipfile.ZipFile | tarfile.TarFile
@@ -36,21 +37,12 @@ def lock() -> dict[str, Any]:
     return json.loads(LOCK.read_text(encoding="utf-8"))
 
 
-def cache_folder() -> Path:
-    """Return the folder that keeps the files between builds, even if `_build` is deleted."""
-    return user_cache_path("transformer-by-hand")
-
-
 def files(folder: Path | None = None) -> dict[str, Path]:
     """Return every file of the lock, name -> path, and download those that are missing.
 
-    Args:
-        folder: the cache, by default the user's.
-
-    Raises:
-        AssetsUnavailable: some files could not be found.
+    folder: the cache, by default the user's. Raises AssetsUnavailable if some files could not be found.
     """
-    folder = folder or cache_folder()
+    folder = folder or user_cache_path("transformer-by-hand")  # this folder outlives `_build`
     problems = []
     for name, package in lock()["packages"].items():
         wanted = [file for file in _missing(folder) if name in file["from"]]
@@ -115,7 +107,7 @@ def _read(archive: Archive, name: str) -> bytes:
     if isinstance(archive, zipfile.ZipFile):
         return archive.read(name)
     member = archive.extractfile(name)
-    if member is None:  # a folder
+    if member is None:  # the name is that of a folder
         raise KeyError(name)
     return member.read()
 
@@ -142,3 +134,26 @@ def _run(command: list[str], folder: Path) -> Path:
         command, cwd=folder, check=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
     return next(folder.iterdir())
+
+
+def lock_of_pyodide(python: dict[str, bytes]) -> bytes:
+    """Return the file in which Pyodide finds its packages: NumPy, and matplotlib with all that an SVG figure needs."""
+    wheels = {name.split("-")[0].replace("_", "-"): name for name in python if name.endswith(".whl")}
+    packages = {package: _package(package, name, python[name]) for package, name in wheels.items()}
+    packages["matplotlib"]["depends"] = sorted(packages.keys() - {"matplotlib"})
+    info = {"arch": "wasm32", "platform": "emscripten_5_0_3", "abi_version": "2026_0", "python": "3.14.0"}
+    return json.dumps({"info": info, "packages": packages}, sort_keys=True).encode()
+
+
+def _package(package: str, wheel: str, content: bytes) -> dict[str, Any]:
+    return {
+        "name": package,
+        "version": wheel.split("-")[1],
+        "file_name": wheel,
+        "install_dir": "site",
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "package_type": "package",
+        "imports": [],
+        "depends": [],
+        "unvendored_tests": False,
+    }

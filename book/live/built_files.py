@@ -5,18 +5,22 @@ Their addresses contain a hash, so that a browser can cache them forever.
 
 import hashlib
 import json
+import math
 import shutil
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+import numpy as np
 from sphinx.application import Sphinx
 
+from autograder.release.bundle import zipped
+from book.live.assets import PYODIDE_LOCK, lock_of_pyodide
 from book.live.bytecode.stored import with_bytecode
-from book.live.code_editor import editor_files
-from book.live.pyodide_lock import LOCK, lock_of_pyodide
-from book.live.self_study import all_chapters, unzipped, zipped
+from book.live.self_study import all_chapters, unzipped
 
-IN_PAGE = Path(__file__).with_name("in_page")
+IN_PAGE, CODEMIRROR = Path(__file__).with_name("in_page"), Path(__file__).with_name("codemirror")
+BUNDLE, LICENCES = CODEMIRROR / "codemirror.js", CODEMIRROR / "codemirror-MIT.txt"
+MODULES = {"np": np, "np.linalg": np.linalg, "np.random": np.random, "math": math}
 SERVICE_WORKER = "live-offline.js"
 HASHES = "const HASHES = {};"  # line of the service worker that gets the hashes
 OUT = "_static/live"
@@ -58,9 +62,7 @@ def write_all_chapters(app: Sphinx, names: Iterable[str], last_lent: int) -> Non
 def write_scripts(app: Sphinx, python: dict[str, Path]) -> str:
     """Write the scripts and Python, and return the name of their folder, which is their hash.
 
-    Args:
-        app: the build.
-        python: the files of other projects, name -> path.
+    python: the files of other projects, name -> path.
     """
     contents = {
         path.relative_to(IN_PAGE).as_posix(): path.read_bytes()
@@ -105,7 +107,27 @@ def write_service_worker(out: Path) -> None:
 def python_files(python: dict[str, Path]) -> dict[str, bytes]:
     """Return the files from which a page starts Python, name -> content: those of other projects, and a lock file.
 
-    python: the files of other projects, name -> path. Some get bytecode in place of sources.
+    python: the files of other projects, name -> path. Some get bytecode instead of sources.
     """
     contents = {name: with_bytecode(name, path.read_bytes()) for name, path in python.items()}
-    return {**contents, LOCK: lock_of_pyodide(contents)}
+    return {**contents, PYODIDE_LOCK: lock_of_pyodide(contents)}
+
+
+def editor_files() -> dict[str, bytes]:
+    """Return path -> content of the editor's files that are not our scripts, beside the scripts of the pages."""
+    return {
+        BUNDLE.name: BUNDLE.read_bytes(),
+        f"licences/{LICENCES.name}": LICENCES.read_bytes(),
+        "members.js": f"export const members = {json.dumps(members())};\n".encode(),
+    }
+
+
+def members() -> dict[str, list[str]]:
+    """Return the names that the editor completes after the name of a module and a dot: name of the module -> names.
+
+    Names with an underscore at an end, such as `r_`, are left out: they would only make the list longer.
+    """
+    public = {name: getattr(module, "__all__", dir(module)) for name, module in MODULES.items()}
+    return {
+        name: sorted(member for member in members if member == member.strip("_")) for name, members in public.items()
+    }

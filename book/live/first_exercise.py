@@ -6,11 +6,11 @@ import numpy as np
 
 from autograder.authoring.exercise import Draw, Exercise
 from autograder.authoring.make_key import PUBLIC_SEED, full_key
-from autograder.layout import REPO, chapter_names
-from autograder.release.bundle import saved_key
-from book.live.self_study import zipped
+from autograder.layout import chapter_names
+from autograder.release.bundle import check_files, zipped
+from check.key import to_bytes
 
-CHAPTER = chapter_names()[0]  # which explains it
+CHAPTER = chapter_names()[0]  # this chapter explains the exercise
 SETUP = "import numpy as np"
 
 Cases = Iterator[tuple[str, dict[str, np.ndarray]]]
@@ -102,5 +102,4 @@ def logarithms(scores: np.ndarray) -> np.ndarray:
 
 def bundle() -> bytes:
     """Return the zip file that the front page unpacks for its Python: `check` and the answer key."""
-    files = {f"check/{file.name}": file.read_bytes() for file in sorted((REPO / "check").glob("*.py"))}
-    return zipped(files | {f"check/keys/{EXERCISE.name}.npz": saved_key(full_key(EXERCISE, PUBLIC_SEED))})
+    return zipped(check_files() | {f"check/keys/{EXERCISE.name}.npz": to_bytes(full_key(EXERCISE, PUBLIC_SEED))})

@@ -12,6 +12,7 @@ js/packages/binderhub-client/lib/spec.js), and repo2docker's documentation for t
 (docs/source/configuration). Of published files, Colab opens only those on GitHub (googlecolab/colabtools, issue 1305).
 """
 
+import hashlib
 import re
 import shutil
 from pathlib import Path
@@ -23,21 +24,22 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ConfigError
-from sphinx.util.typing import ExtensionMetadata
 
+from autograder.release import bundle
 from book.live.built_files import ALL
 from book.live.page_data import live_pages
 from book.live.self_study import unzipped
 
 COLAB = "https://colab.research.google.com"
 FOLDER = "_static/self-study"
-ENVIRONMENT = "binder"  # where repo2docker looks first
+ENVIRONMENT = "binder"  # the folder in which repo2docker looks first
 PYTHON = "python-3.11\n"  # repo2docker's default is older than the requirements allow
 BUTTONS = {"colab_url", "binderhub_url"}
 DOWNLOAD = """\
 # Downloads the files that belong beside this notebook from the book's address. It replaces no file.
 # Colab keeps what you write if you save a copy in Drive. Binder keeps nothing: download the notebook before you leave.
 # Later chapters use your functions from earlier ones: upload the notebooks of those chapters beside this one.
+import hashlib
 import io
 import urllib.request
 import zipfile
@@ -45,20 +47,19 @@ from pathlib import Path
 
 if not Path("check").exists():
     with urllib.request.urlopen({address!r}) as answer:
-        files = zipfile.ZipFile(io.BytesIO(answer.read()))
+        content = answer.read()
+    if hashlib.sha256(content).hexdigest() != {digest!r}:
+        raise RuntimeError("The book has changed since this notebook was made. Open the chapter from the book again.")
+    files = zipfile.ZipFile(io.BytesIO(content))
     files.extractall(members=[name for name in files.namelist() if not Path(name).exists()])
 """
 
 
 def targets(config: dict[str, Any]) -> dict[str, str] | None:
-    """Return where the buttons lead, from the content of `_config.yml`.
+    """Return where the buttons lead, from the content of `_config.yml`; None if there is no button.
 
-    Returns:
-        dict of "home", the book's address; "repository", as OWNER/REPO; "branch"; and "colab" and "binder", the
-        addresses of the services that get a button. None if there is no button.
-
-    Raises:
-        ConfigError: a setting that a button needs is missing or wrong.
+    "home" is the book's address, "repository" OWNER/REPO, and "colab" and "binder" are the addresses of the services
+    that get a button. Raises ConfigError if a setting that a button needs is missing or wrong.
     """
     wanted = {name: str(value).rstrip("/") for name, value in (config.get("launch_buttons") or {}).items() if value}
     if not wanted:
@@ -103,22 +104,26 @@ def links(targets: dict[str, str], chapter: str) -> dict[str, str]:
     return buttons
 
 
-def with_download(notebook: bytes, home: str) -> bytes:
-    """Return a notebook whose first code cell downloads what belongs beside it from the book's address."""
+def with_download(notebook: bytes, home: str, digest: str) -> bytes:
+    """Return a notebook whose first code cell downloads what belongs beside it from the book's address.
+
+    digest: the SHA-256 of the file with all chapters. The cell unpacks no other file.
+    """
     read = nbformat.reads(notebook.decode(), as_version=4)
     first = next(place for place, cell in enumerate(read.cells) if cell.cell_type == "code")
-    source = DOWNLOAD.format(address=f"{home}/{ALL}").rstrip("\n")
+    source = DOWNLOAD.format(address=f"{home}/{ALL}", digest=digest).rstrip("\n")
     read.cells.insert(first, nbformat.v4.new_code_cell(source, id="elsewhere"))
     return f"{nbformat.writes(read)}\n".encode()
 
 
-def published_files(files: dict[str, bytes], home: str) -> dict[str, bytes]:
-    """Return path in the built book -> content of what the buttons need, from the files of all chapters."""
+def published_files(whole: Path, home: str) -> dict[str, bytes]:
+    """Return path in the built book -> content of what the buttons need, from the file with all chapters."""
+    files, digest = unzipped(whole), hashlib.sha256(whole.read_bytes()).hexdigest()
     notebooks = {path for path in files if path.endswith(".ipynb")}
     needed = [line for line in files["requirements.txt"].decode().splitlines() if not line.startswith("jupyterlab")]
     return {
         **{f"{FOLDER}/{path}": content for path, content in files.items() if path not in notebooks},
-        **{f"{FOLDER}/{path}": with_download(files[path], home) for path in notebooks},
+        **{f"{FOLDER}/{path}": with_download(files[path], home, digest) for path in notebooks},
         f"{ENVIRONMENT}/requirements.txt": "\n".join([*needed, ""]).encode(),  # Binder has a JupyterLab of its own
         f"{ENVIRONMENT}/runtime.txt": PYTHON.encode(),
     }
@@ -134,11 +139,9 @@ def read_settings(app: Sphinx, config: Config) -> None:
     config.html_theme_options.pop("launch_buttons", None)
 
 
-def add_buttons(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
+def add_buttons(app: Sphinx, docname: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     """Give a page with exercises its buttons."""
-    page = live_pages(app.env).get(pagename)
+    page = live_pages(app.env).get(docname)
     if not page or not app.config.launch_targets or app.builder.name != "html":
         return
     buttons = [
@@ -156,16 +159,12 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
     for folder in (FOLDER, ENVIRONMENT):
         shutil.rmtree(Path(app.outdir, folder), ignore_errors=True)
     if app.config.launch_targets and live_pages(app.env):
-        files = published_files(unzipped(Path(app.outdir, ALL)), app.config.launch_targets["home"])
-        for path, content in files.items():
-            file = Path(app.outdir, path)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
+        files = published_files(Path(app.outdir, ALL), app.config.launch_targets["home"])
+        bundle.write(files, Path(app.outdir))
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     app.add_config_value("launch_targets", None, "html")  # a change makes Sphinx write all pages again
     app.connect("config-inited", read_settings)
-    app.connect("html-page-context", add_buttons, priority=502)  # the theme's are at 501
+    app.connect("html-page-context", add_buttons, priority=502)  # the theme adds its buttons at 501
     app.connect("build-finished", publish)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

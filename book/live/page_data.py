@@ -1,5 +1,6 @@
 """Describe each page with exercises, and make the JSON that the page's script reads."""
 
+import ast
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any
 from sphinx.environment import BuildEnvironment
 
 KEY = "live page"  # in Sphinx's metadata of a page, which Sphinx stores between builds
-FRONT = "front page"  # there, for the page with the first exercise
+FRONT = "front page"  # in the same metadata, for the page with the first exercise
 
 
 @dataclass(frozen=True)
@@ -16,12 +17,13 @@ class LivePage:
     """A page with exercises.
 
     chapter, number, title: as in "01_attention", 1, "Attention". time: how long it takes to read, in words.
-    questions: the keys of its questions. setup: the source of its setup cell.
-    given: name -> source of the book's own functions that the page may have.
-    cells: for each given cell, what `given_cells` says about it.
+    questions: the keys of its questions. setup: the sources of its setup cell and given functions.
+    helpers: name -> source of the book's own functions that the page may have.
+    cells: for each given cell, what `page_needs.given_cells` says about it.
     sections: title -> address of each section.
     exercises: name -> version of each exercise, in order. elsewhere: names of those that need PyTorch.
     uses: name of an exercise -> the functions of earlier chapters that it uses.
+    needs: name of an exercise -> all exercises that must be solved before it runs.
     modules: name of an exercise -> the module of solutions/ with its reference.
     bundle, bundle_with_other_keys, notebook: names of stored files.
     """
@@ -32,12 +34,13 @@ class LivePage:
     time: str
     questions: list[str]
     setup: str
-    given: dict[str, str]
+    helpers: dict[str, str]
     cells: list[dict[str, Any]]
     sections: dict[str, str]
     exercises: dict[str, str]
     elsewhere: list[str]
     uses: dict[str, list[str]]
+    needs: dict[str, list[str]]
     modules: dict[str, str]
     bundle: str
     bundle_with_other_keys: str
@@ -64,8 +67,15 @@ class FrontPage:
 
 
 def version(stub: str) -> str:
-    """Return a short name for the text of a stub. A changed stub has another version, so that readers begin again."""
-    return hashlib.sha256(stub.encode()).hexdigest()[:12]
+    """Return a short name for the code of a stub, without comments and docstrings.
+
+    If it changes, a page checks again what passed, and sets aside what did not.
+    """
+    code = ast.parse(stub)
+    for node in ast.walk(code):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return hashlib.sha256(ast.dump(code).encode()).hexdigest()[:12]
 
 
 def live_pages(env: BuildEnvironment) -> dict[str, LivePage]:
@@ -79,12 +89,7 @@ def for_map(pages: Iterable[LivePage]) -> dict[str, Any]:
 
 
 def for_progress(pages: Iterable[LivePage], last_lent: int) -> dict[str, Any]:
-    """Return what the script of the page with the reader's progress must know.
-
-    Args:
-        pages: all pages with exercises.
-        last_lent: number of the last chapter whose solutions the book lends.
-    """
+    """Return what the script of the page with the reader's progress must know, from all pages with exercises."""
     return {
         "chapters": [
             {
@@ -106,7 +111,7 @@ def for_front_page(page: FrontPage) -> dict[str, Any]:
     """Return what the script of the front page must know, without the addresses of files."""
     return {
         "setup": page.setup,
-        "given": {},
+        "helpers": {},
         "cells": [],
         "sections": page.sections,
         "elsewhere": [],
@@ -119,17 +124,14 @@ def for_front_page(page: FrontPage) -> dict[str, Any]:
 def for_page(page: LivePage, pages: Iterable[LivePage], last_lent: int) -> dict[str, Any]:
     """Return what the script of a page with exercises must know, without the addresses of files.
 
-    Args:
-        page: the page.
-        pages: all pages with exercises.
-        last_lent: number of the last chapter whose solutions the page lends.
+    pages: all pages with exercises. last_lent: number of the last chapter whose solutions the page lends.
     """
     earlier = sorted((other for other in pages if other.number < page.number), key=lambda other: other.number)
     lent = [other for other in (*earlier, page) if other.number <= last_lent]
     return {
         "chapter": page.chapter,
         "setup": page.setup,
-        "given": page.given,
+        "helpers": page.helpers,
         "cells": page.cells,
         "sections": page.sections,
         "elsewhere": page.elsewhere,
@@ -138,12 +140,7 @@ def for_page(page: LivePage, pages: Iterable[LivePage], last_lent: int) -> dict[
         ],
         "lent": {"modules": {name: other.modules[name] for other in lent for name in other.in_browser()}},
         "earlier": [
-            {
-                "chapter": other.chapter,
-                "number": other.number,
-                "setup": other.setup,
-                "exercises": other.exercises,
-            }
+            {name: getattr(other, name) for name in ("chapter", "number", "setup", "exercises", "needs")}
             for other in earlier
         ],
     }

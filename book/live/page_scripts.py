@@ -12,15 +12,17 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
-from sphinx.errors import SphinxError
+from sphinx.errors import ConfigError, SphinxError
 
-from autograder.release.lending import lent_files
+from autograder.errors import UserError
+from autograder.release.bundle import zipped
+from autograder.release.lending import last_lent_chapter, lent_files
 from book.live import assets
-from book.live.built_files import LOCK, OUT, copy_stored, store, write_all_chapters, write_scripts, write_service_worker
-from book.live.lending import last_lent
+from book.live.assets import PYODIDE_LOCK
+from book.live.built_files import OUT, copy_stored, store, write_all_chapters, write_scripts, write_service_worker
 from book.live.page_data import FRONT, KEY, for_front_page, for_map, for_page, for_progress, live_pages
-from book.live.self_study import zipped
 
 MAP = "chapters/exercises"  # the page that lists all exercises, and marks those that pass
 MISTAKES = "chapters/mistakes"
@@ -29,6 +31,14 @@ PROGRESS = "chapters/progress"
 # code in the worker.
 POLICY = "script-src-attr 'none'; object-src 'none'; base-uri 'none'"
 MUST = "LIVE"  # environment variable: with LIVE=required, a build without Python for the pages fails
+
+
+def last_lent(config: Config) -> int:
+    """Return the number of the last chapter whose solutions the pages lend. Raises ConfigError for a wrong choice."""
+    try:
+        return last_lent_chapter(config.lend)
+    except UserError as error:
+        raise ConfigError(str(error)) from None
 
 
 class Scripts:
@@ -66,18 +76,18 @@ class Scripts:
             write_service_worker(Path(app.outdir))
 
     def add_to_page(
-        self, app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+        self, app: Sphinx, docname: str, template: str, context: dict, doctree: nodes.document | None
     ) -> None:
         """Give a page its script and the JSON that the script reads."""
-        if doctree is None or not self.folder or not (config := _config(app, pagename)):
+        if doctree is None or not self.folder or not (config := _config(app, docname)):
             return
         up = context["pathto"](OUT, resource=True)
-        metadata = app.env.metadata[pagename]
+        metadata = app.env.metadata[docname]
         if page := metadata.get(KEY) or metadata.get(FRONT):
             config |= {
                 "bundle": f"{up}/{page.bundle}",
-                "root": "../" * pagename.count("/"),
-                "python": [LOCK, *_assets(when=None)],
+                "root": "../" * docname.count("/"),
+                "python": [PYODIDE_LOCK, *_assets(when=None)],
                 "drawing": _assets(when="figures"),
                 "bytes": _bytes_to_load(Path(app.outdir, OUT), self.folder, page.bundle),
             }
@@ -88,9 +98,9 @@ class Scripts:
             }
             pages = {"mistakes": MISTAKES, "progress": PROGRESS}
             config |= {name: context["pathto"](page) for name, page in pages.items() if page in app.env.all_docs}
-        text = json.dumps(config, sort_keys=True).replace("<", "\\u003c")
-        script = "exercise_map.js" if pagename == MAP else "start.js"
-        module = "progress.js" if pagename == PROGRESS else "page.js"
+        text = json.dumps(config).replace("<", "\\u003c")
+        script = "exercise_map.js" if docname == MAP else "start.js"
+        module = "progress.js" if docname == PROGRESS else "page.js"
         context["metatags"] += (
             f'\n<meta http-equiv="Content-Security-Policy" content="{POLICY}" />'
             f'\n<link rel="stylesheet" href="{up}/{self.folder}/live.css" />'
@@ -102,8 +112,7 @@ class Scripts:
 def _write_scripts_if_possible(app: Sphinx) -> str:
     """Return the name of the scripts' folder, or "" after a warning if Python for the pages could not be found.
 
-    Raises:
-        SphinxError: it could not be found, and the environment requires it.
+    Raises SphinxError if it could not be found, and the environment requires it.
     """
     try:
         return write_scripts(app, assets.files())
@@ -137,5 +146,5 @@ def _assets(when: str | None) -> list[str]:
 
 def _bytes_to_load(out: Path, folder: str, bundle: str) -> int:
     """Return how much the page's worker fetches before Python runs. The worker does not fetch modules of JavaScript."""
-    names = [LOCK, *(name for name in _assets(when=None) if not name.endswith(".mjs"))]
+    names = [PYODIDE_LOCK, *(name for name in _assets(when=None) if not name.endswith(".mjs"))]
     return sum((out / folder / "pyodide" / name).stat().st_size for name in names) + (out / bundle).stat().st_size

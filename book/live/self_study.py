@@ -3,29 +3,28 @@
 Each chapter's page offers its own, with the answer keys of the release. The file with all chapters has other keys.
 """
 
+import ast
 import importlib
 import inspect
 import json
-import re
-import tempfile
 import zipfile
 from collections.abc import Iterable
 from functools import cache, partial
 from pathlib import Path
 
 from autograder.authoring.answer_key_cache import cached_key
-from autograder.authoring.exercise import Exercise, exercises_of
+from autograder.authoring.exercise import Exercise
 from autograder.authoring.make_key import full_key
 from autograder.chapter.chapter import Chapter, read_chapter
 from autograder.layout import chapter_names, solution_modules
-from autograder.release import bundle
+from autograder.release.cell_needs import imports
 from autograder.release.gate import Secrets, secrets_of_book
-from autograder.release.lending import lent_files
-from book.live.lending import lent_functions
+from autograder.release.lending import exercises_of_book, lent_files, lent_helpers
+from check.key import to_bytes
 
 SEED = 1706_03762  # public, as the seed of a release is; readers without a class get other numbers than a class
 KEYS = "check/keys"
-GIVEN = "solutions/given.json"
+HELPERS = "solutions/helpers.json"
 README = """\
 The Transformer by Hand: all chapters, for studying alone
 =========================================================
@@ -49,22 +48,22 @@ OWN_SOLUTIONS = Path(__file__).with_name("in_page") / "own_solutions.py"
 def study_files(files: dict[str, bytes], chapter: Chapter) -> dict[str, bytes]:
     """Return a chapter's bundle for studying alone, path -> content, from the released one of the same form.
 
-    The reader's own functions take the place of the solutions of earlier chapters.
+    The reader's own functions replace the solutions of earlier chapters.
     """
     secret = {f"solutions/{name}.py" for name, number in solution_modules().items() if number is not None}
     public = {path: content for path, content in files.items() if path not in secret}
     return public | {
         "solutions/__init__.py": OWN_SOLUTIONS.read_bytes(),
-        GIVEN: json.dumps(given_functions(chapter), sort_keys=True).encode(),
+        HELPERS: json.dumps(helper_functions(chapter), sort_keys=True).encode(),
     }
 
 
 def with_other_keys(files: dict[str, bytes], exercises: Iterable[Exercise]) -> dict[str, bytes]:
-    """Return a chapter's bundle for studying alone with keys from SEED in place of the released ones."""
+    """Return a chapter's bundle for studying alone with keys from SEED instead of the released ones."""
     for exercise in exercises:
         name = f"{exercise.reference.__module__}.{exercise.name}.{SEED}"
         key = cached_key(name, partial(full_key, exercise, SEED))
-        files = files | {f"{KEYS}/{exercise.name}.npz": bundle.saved_key(key)}
+        files = files | {f"{KEYS}/{exercise.name}.npz": to_bytes(key)}
     return files
 
 
@@ -73,66 +72,46 @@ def all_chapters(bundles: Iterable[dict[str, bytes]], last_lent: int) -> dict[st
 
     last_lent: number of the last chapter whose solutions the book lends; 0 for none.
     """
-    lent = lent_files(last_lent)
-    functions = lent_functions(last_lent)
+    lent, helpers = lent_files(last_lent), lent_helpers(last_lent)
     requirements: set[str] = set()
     whole: dict[str, bytes] = {}
     for files in bundles:
-        functions = functions | json.loads(files[GIVEN])
+        helpers = helpers | json.loads(files[HELPERS])
         requirements |= set(files["requirements.txt"].decode().splitlines(keepends=True))
         whole |= files
     return (
         whole
         | lent
         | {
-            GIVEN: json.dumps(functions, sort_keys=True).encode(),
+            HELPERS: json.dumps(helpers, sort_keys=True).encode(),
             "requirements.txt": "".join(sorted(requirements)).encode(),
             "README.txt": (README + (README_ON_LENDING if lent else "")).encode(),
         }
     )
 
 
-def given_functions(chapter: Chapter) -> dict[str, str]:
+def helper_functions(chapter: Chapter) -> dict[str, str]:
     """Return name -> source of the book's functions that this chapter's setup, or an earlier one's, imports.
 
-    Exercises, and functions that would give away a solution, are left out. Earlier setups count because a reader's
-    functions of an earlier chapter use what that chapter's setup imports.
+    Exercises, functions that would give away a solution, and functions that an earlier chapter gives are left out: the
+    reader has those. Earlier setups count because a reader's functions of an earlier chapter use what that chapter's
+    setup imports.
     """
-    sources = {}
     earlier = [read_chapter(name) for name in chapter_names() if name < chapter.name]
-    setups = "\n".join(setup_of(one) for one in (*earlier, chapter))
-    for module, names in re.findall(r"^from solutions\.(\w+) import (\([^)]*\)|.*)$", setups, re.MULTILINE):
-        if solution_modules()[module] is not None:
-            for name in re.findall(r"\w+", names):
-                if name not in _exercise_names():
-                    sources[name] = inspect.getsource(getattr(importlib.import_module(f"solutions.{module}"), name))
+    origins = [origin for one in (*earlier, chapter) for _, origin in imports(ast.parse(one.setup))]
+    of_reader = exercises_of_book().union(*(one.given_functions for one in earlier))
+    secret = {f"solutions.{module}" for module, number in solution_modules().items() if number is not None}
+    sources = {
+        name: inspect.getsource(getattr(importlib.import_module(module), name))
+        for module, name in origins
+        if module in secret and name and name not in of_reader
+    }
     return {name: source for name, source in sources.items() if not _secrets().solutions.find(source)}
-
-
-def setup_of(chapter: Chapter) -> str:
-    """Return the source of a chapter's setup."""
-    return "\n".join(cell.source for cell in chapter.cells if cell.part == "setup")
 
 
 @cache
 def _secrets() -> Secrets:
     return secrets_of_book()
-
-
-@cache
-def _exercise_names() -> set[str]:
-    return {exercise.name for chapter in chapter_names() for exercise in exercises_of(chapter)}
-
-
-def zipped(contents: dict[str, bytes]) -> bytes:
-    """Return the bytes of a zip file from path -> content. The same contents give the same bytes."""
-    with tempfile.TemporaryDirectory() as folder:
-        for path, content in contents.items():
-            file = Path(folder, "files", path)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-        bundle.write_zip(Path(folder, "files"), Path(folder, "zip"))
-        return Path(folder, "zip").read_bytes()
 
 
 def unzipped(path: Path) -> dict[str, bytes]:

@@ -21,5 +21,5 @@
     setTimeout(() => {
       if (document.activeElement === document.body) button?.focus();
     });
-  }, true); // before the theme's listeners, of which one stops the event
+  }, true); // before the theme's listeners, one of which stops the event
 })();

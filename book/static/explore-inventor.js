@@ -2,38 +2,8 @@
 "use strict";
 
 (() => {
-  const { element, formatted, statusLine, table, buttonRow, start } = Explorers;
-  const [HEADS, BOS, EOS, LONGEST, N_WORDS] = [4, 1, 2, 26, 8];
-  const LETTERS = "abcdefghijklmnopqrstuvwxyz";
-  const SOUNDS = ("AA AE AH AO AW AY B CH D DH EH ER EY F G HH IH IY JH K L M N NG OW OY P R S SH T TH UH UW V W Y Z ZH"
-  ).split(" ");
-  const VOCABULARY = ["padding", "begin", "end", "mark", ...LETTERS, ...SOUNDS];
-
-  function drawn(chances) {
-    const goal = Math.random();
-    let sum = 0;
-    const token = chances.findIndex((chance) => (sum += chance) > goal);
-    return token < 0 ? chances.indexOf(Math.max(...chances)) : token; // where rounding keeps the sum below the goal
-  }
-
-  // Letters and sounds of an invented word; null if the text is not letters, mark, sounds and end.
-  function invented(params, p, temperature) {
-    const tokens = [BOS];
-    const inputs = Object.values(params.layers).map(() => []);
-    while (tokens.length <= LONGEST && tokens.at(-1) !== EOS) {
-      tokens.push(drawn(Model.topP(Model.stackStep(params, tokens, inputs, HEADS), p, temperature)));
-    }
-    const text = tokens.map((token) => VOCABULARY[token]).join(" ");
-    const [, letters, sounds] = text.match(/^begin ((?:[a-z] )+)mark ((?:[A-Z]+ )+)end$/) ?? [];
-    return letters ? [letters.replaceAll(" ", ""), sounds.trim()] : null;
-  }
-
-  function slider(name, properties) {
-    const input = element("input", { type: "range", ...properties });
-    const shown = element("output", {}, formatted(input.valueAsNumber));
-    input.addEventListener("input", () => { shown.textContent = formatted(input.valueAsNumber); });
-    return { input, label: element("label", {}, element("span", {}, name), input, shown) };
-  }
+  const { element, statusLine, table, buttonRow, slider, start } = Explorers;
+  const N_WORDS = 8;
 
   function explore(place) {
     const params = Model.read(Explorers.data(place));
@@ -50,7 +20,7 @@
       for (let n = 0; n < N_WORDS; n++) {
         status.textContent = `${n} of ${N_WORDS} texts`;
         await new Promise((resume) => setTimeout(resume));
-        const word = invented(params, p.input.valueAsNumber, temperature.input.valueAsNumber);
+        const word = Spelling.invented(params, p.input.valueAsNumber, temperature.input.valueAsNumber);
         if (word) words.push(word);
       }
       status.textContent = `${words.length} of ${N_WORDS} texts are a word with its sounds.`;

@@ -3,21 +3,11 @@
 
 (() => {
   const { element, formatted, statusLine, table, shareBar, attentionMap, start } = Explorers;
+  const { LETTERS, SOUNDS, plain } = Spelling;
   const HEADS = 4;
   const FIRST = "Stephanie"; // as in the caption
   const [BOS, EOS, LONGEST] = [1, 2, 20];
-  const LETTERS = "abcdefghijklmnopqrstuvwxyz";
-  // Each sound, and a word that has it.
-  const SOUNDS = {
-    AA: "father", AE: "cat", AH: "cup", AO: "law", AW: "now", AY: "fly", B: "bee", CH: "chin", D: "day", DH: "this",
-    EH: "bed", ER: "bird", EY: "say", F: "fee", G: "goat", HH: "hat", IH: "sit", IY: "see", JH: "joy", K: "key", L: "low",
-    M: "men", N: "not", NG: "sing", OW: "boat", OY: "boy", P: "pie", R: "row", S: "sun", SH: "she", T: "tea", TH: "thin",
-    UH: "book", UW: "too", V: "van", W: "web", Y: "yes", Z: "zoo", ZH: "vision",
-  };
   const VOCABULARY = ["<pad>", "<bos>", "end", "<sep>", ...LETTERS, ...Object.keys(SOUNDS)];
-
-  // The letters a to z of a word; accents are left out.
-  const plain = (text) => text.trim().normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
   // A list of letters or of sounds -> what the model writes for it
   function transcribe(params, read) {
@@ -33,7 +23,7 @@
   function choices({ tokens, logits }, written) {
     const rows = tokens.map((token, t) => {
       const shares = Model.softmax(logits[t]);
-      const other = shares.reduce((best, share, i) => (i !== token && share > shares[best] ? i : best), token ? 0 : 1);
+      const other = Model.nextLikeliest(shares, token);
       return [VOCABULARY[token], element("td", {}, SOUNDS[VOCABULARY[token]] ?? ""), element("td", {}, formatted(shares[token])),
         shareBar(shares[token]), element("td", {}, `${VOCABULARY[other]} ${formatted(shares[other])}`)];
     });
@@ -59,52 +49,49 @@
     const test = element("button", { type: "button" }, task);
     const [status, aboutWeights, tested] = [statusLine(), statusLine(), statusLine()];
     const [sounds, map] = [element("div"), element("div", { className: "explorer-tables explorer-letters" })];
-    let [params, owner, read, output, testing] = [ofBook, "The book’s model", [], null, null];
+    let [params, owner, output, testing] = [ofBook, "The book’s model", null, null];
+    const lastRead = []; // direction -> the last letters or sounds that the model could read
 
     function showMap() {
       const head = shown.selectedIndex - 1;
       const weights = head < 0 ? average(output.weights) : output.weights[head];
-      map.replaceChildren(attentionMap("percent", weights, output.tokens.map((token) => VOCABULARY[token]), read,
+      map.replaceChildren(attentionMap("percent", weights, output.tokens.map((token) => VOCABULARY[token]), output.read,
         (weight) => formatted(100 * weight, 0)));
     }
 
-    // Whether there is something to show; if not, `message` says why.
-    function canRead(valid, message) {
-      for (const part of [sounds, map, shown.parentElement]) part.hidden = !valid;
-      if (!valid) status.textContent = message;
-      return valid;
+    // The letters or sounds in the field; null if the model cannot read them.
+    function entered(spells) {
+      const read = spells ? word.value.trim().toUpperCase().split(/\s+/) : [...plain(word.value)];
+      const known = spells ? (sound) => sound in SOUNDS : (letter) => LETTERS.includes(letter);
+      return read.length >= 1 && read.length <= 20 && read.every(known) ? read : null;
     }
 
-    function show(written, what, unusual = "") {
-      const end = output.tokens.at(-1) === EOS ? "." : " … and no end.";
-      status.textContent = `${what}${end}${unusual}`;
-      sounds.replaceChildren(choices(output, written));
+    // Shows what the model writes for the field, or for the last text that it could read.
+    function take() {
+      const spells = way.selectedIndex === 1;
+      const now = entered(spells);
+      const read = lastRead[way.selectedIndex] = now ?? lastRead[way.selectedIndex];
+      const space = spells ? " " : "";
+      if (!now) {
+        status.textContent = spells ? `The model reads 1 to 20 sounds with spaces between: ${Object.keys(SOUNDS).join(" ")}.`
+          : "The model reads one word of 1 to 20 letters from a to z.";
+        status.textContent += read ? ` What you see still belongs to ${read.join(space)}.` : "";
+      }
+      if (!read) return;
+      output = { read, ...transcribe(spells ? speller : params, read) };
+      sounds.replaceChildren(choices(output, spells ? "letter" : "sound"));
       showMap();
+      if (!now) return;
+      const written = spells ? names(output.tokens).join("") || "no letter" : spoken(output.tokens) || "no sound";
+      const end = output.tokens.at(-1) === EOS ? "." : " … and no end.";
+      const unusual = !spells && (read.length < 3 || read.length > 10) ? " It has learnt words of 3 to 10 letters only." : "";
+      status.textContent = `${read.join(space)}: ${written}${end}${unusual}`;
     }
-
-    function pronounceWord() {
-      const letters = plain(word.value);
-      if (!canRead(/^[a-z]{1,20}$/.test(letters), "The model reads one word of 1 to 20 letters from a to z.")) return;
-      read = [...letters];
-      output = pronounce(params, letters);
-      const unusual = letters.length < 3 || letters.length > 10 ? " It has learnt words of 3 to 10 letters only." : "";
-      show("sound", `${letters}: ${spoken(output.tokens) || "no sound"}`, unusual);
-    }
-
-    function spellSounds() {
-      read = word.value.trim().toUpperCase().split(/\s+/);
-      const valid = read.length <= 20 && read.every((sound) => sound in SOUNDS);
-      if (!canRead(valid, `The model reads 1 to 20 sounds with spaces between: ${Object.keys(SOUNDS).join(" ")}.`)) return;
-      output = transcribe(speller, read);
-      show("letter", `${read.join(" ")}: ${names(output.tokens).join("") || "no letter"}`);
-    }
-
-    const take = () => (way.selectedIndex ? spellSounds : pronounceWord)();
 
     // What the one model wrote is what the other one reads.
     function turnRound() {
       const spells = way.selectedIndex === 1;
-      if (!sounds.hidden) word.value = names(output.tokens).join(spells ? " " : "");
+      word.value = names(output.tokens).join(spells ? " " : "");
       word.previousSibling.textContent = spells ? "Sounds" : "A name or a word";
       weights.hidden = spells;
       take();

@@ -24,13 +24,11 @@
     }
 
     function take(entered) {
-      map.hidden = !entered;
-      status.textContent = Translator.REFUSED;
       text = entered;
-      if (entered) translate();
+      translate();
     }
 
-    const controls = Translator.controls(take, translate);
+    const controls = Translator.controls(status, take, translate);
     return [element("div", { className: "explorer-controls" }, ...controls, status), element("div", {}, map)];
   }
 

@@ -43,10 +43,8 @@
     }
 
     function take(entered) {
-      for (const part of [likeliest, maps, buttons]) part.hidden = !entered;
-      status.textContent = Translator.REFUSED;
       [text, output] = [entered, null];
-      if (entered) decode();
+      decode();
     }
 
     const buttons = buttonRow("", { Back: () => go(now - 1), Next: () => go(now + 1), All: () => go(Infinity) });
@@ -57,9 +55,9 @@
       event.preventDefault();
       go(to);
     });
-    const heads = toggles("Silence", Array.from({ length: HEADS }, (_, head) => `head ${head}`), silent, () => text && decode());
+    const heads = toggles("Silence", Array.from({ length: HEADS }, (_, head) => `head ${head}`), silent, decode);
     const controls = element("div", { className: "explorer-controls" },
-      ...Translator.controls(take, decode), heads, buttons, status);
+      ...Translator.controls(status, take, decode), heads, buttons, status);
     return [controls, likeliest, maps];
   }
 

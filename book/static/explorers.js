@@ -53,6 +53,14 @@ const Explorers = {
     return line;
   },
 
+  // A slider that shows its value -> {input, label}
+  slider(name, properties) {
+    const input = Explorers.element("input", { type: "range", ...properties });
+    const shown = Explorers.element("output", {}, Explorers.formatted(input.valueAsNumber));
+    input.addEventListener("input", () => { shown.textContent = Explorers.formatted(input.valueAsNumber); });
+    return { input, label: Explorers.element("label", {}, Explorers.element("span", {}, name), input, shown) };
+  },
+
   // A row per label, which is its first cell's text.
   table(className, heads, rows) {
     const { element } = Explorers;

@@ -16,17 +16,8 @@
   const sections = [...new Set(folds.map((fold) => fold.element.closest("section")))];
   const all = folds.flatMap((fold) => fold.mistakes).length;
 
-  const box = document.createElement("div");
-  box.className = "mistakes-filter";
-  const label = document.createElement("label");
-  label.textContent = "Show the mistakes that contain these words";
-  label.htmlFor = "mistakes-words";
-  const field = document.createElement("input");
-  Object.assign(field, { type: "search", id: label.htmlFor, autocomplete: "off", spellcheck: false });
-  const status = document.createElement("p");
-  status.setAttribute("role", "status");
-  box.append(label, field, status);
-  sections[0].before(box);
+  const field = document.querySelector(".mistakes-filter input");
+  const status = document.querySelector(".mistakes-filter [role=status]");
 
   /** Shows the mistakes that contain all the words, in their text or in the name of their exercise. */
   function filter() {
@@ -78,5 +69,6 @@
   });
   addEventListener("hashchange", visit);
   filter();
+  document.documentElement.classList.add("mistakes-closed");
   visit();
 })();

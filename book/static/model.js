@@ -3,6 +3,7 @@
 
 const Model = (() => {
   const EPS = 1e-5;
+  const GROUP = 32;
 
   // A half-precision number from its 16 bits: 1 bit for the sign, 5 for the exponent, 10 for the fraction.
   function half(bits) {
@@ -10,30 +11,52 @@ const Model = (() => {
     return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction) : 2 ** -14 * fraction);
   }
 
-  // Half-precision numbers, 2 bytes each, in the order of the shapes {path: shape} -> {embeddings: {shared: (vocab, d_model)}, ...}
-  function arranged(shapes, bytes) {
-    const bits = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    let index = 0;
-    const vector = (length) => Array.from({ length }, () => half(bits.getUint16(2 * index++, true)));
+  // The numbers of {path: shape}, in that order -> {embeddings: {shared: (vocab, d_model)}, ...}
+  // A number has 2 bytes, or it is a code of bits[path] bits. Scales follow the codes, each for 32 neighbours of a column.
+  function arranged(shapes, bytes, bits = {}) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    let at = 0;
+    const vector = (length) => Array.from({ length }, () => half(view.getUint16((at += 2) - 2, true)));
+    const matrix = (length, width) => Array.from({ length }, () => vector(width));
+
+    function quantised(length, width, nBits) {
+      const start = at;
+      at += Math.ceil((nBits * length * width) / 8);
+      const scales = matrix(Math.ceil(length / GROUP), width);
+      return Array.from({ length }, (_, row) => scales[Math.floor(row / GROUP)].map((scale, column) => {
+        const bit = nBits * (row * width + column);
+        const place = start + (bit >> 3);
+        const code = ((bytes[place] << 8) | bytes[place + 1]) >> (16 - nBits - (bit & 7));
+        return ((code & (2 ** nBits - 1)) - 2 ** (nBits - 1)) * scale;
+      }));
+    }
+
     const params = {};
     for (const [path, [length, width]] of Object.entries(shapes)) {
       const names = path.split(".");
       const leaf = names.pop();
       const branch = names.reduce((tree, name) => (tree[name] ??= {}), params);
-      branch[leaf] = width ? Array.from({ length }, () => vector(width)) : vector(length);
+      branch[leaf] = bits[path] ? quantised(length, width, bits[path]) : width ? matrix(length, width) : vector(length);
     }
     return params;
   }
 
-  // {shapes, float16: base64}, as in the page
-  const read = ({ shapes, float16 }) => arranged(shapes, Uint8Array.from(atob(float16), (byte) => byte.charCodeAt(0)));
+  // {shapes, bits, base64}, as in the page
+  const read = ({ shapes, bits, base64 }) =>
+    arranged(shapes, Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0)), bits);
 
   const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
   const plus = (x, y) => x.map((row, t) => row.map((value, i) => value + y[t][i]));
 
-  // (T, n) times (n, m) plus (m)
-  const linear = (x, weight, bias) => x.map((row) => row.reduce(
-    (sums, value, i) => sums.map((sum, j) => sum + value * weight[i][j]), bias));
+  // (T, n) times (n, m) plus (m), which may be missing
+  const linear = (x, weight, bias = weight[0].map(() => 0)) => x.map((row) => {
+    const sums = [...bias];
+    for (const [i, value] of row.entries()) {
+      const weights = weight[i];
+      for (let j = 0; j < sums.length; j++) sums[j] += value * weights[j];
+    }
+    return sums;
+  });
 
   // (n) -> (n): zero where a key is not allowed, and all zeros if none is
   function maskedSoftmax(scores, allowed) {
@@ -146,5 +169,9 @@ const Model = (() => {
     return kept.map((share) => share / sum);
   }
 
-  return { read, arranged, softmax, greedy, stackStep, topP };
+  // The likeliest token besides this one
+  const nextLikeliest = (shares, token) =>
+    shares.reduce((best, share, i) => (i !== token && share > shares[best] ? i : best), token ? 0 : 1);
+
+  return { EPS, read, arranged, dot, linear, softmax, nextLikeliest, greedy, stackStep, topP };
 })();

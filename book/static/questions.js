@@ -42,7 +42,7 @@
       this.save({ open, answered: this.answered });
     }
 
-    /** Stores a part of the state. What another tab has stored of the other parts stays. */
+    /** Stores a part of the state, and keeps the other parts as another tab has stored them. */
     save(part) {
       bookStorage.write(this.key, { open: [], answered: false, ...bookStorage.read(this.key), ...part });
     }

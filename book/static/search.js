@@ -15,7 +15,7 @@
   /** Scorer.score is Sphinx's hook. A result is [page, title, anchor, description, score, file]. */
   Scorer.score = ([, , anchor, , score]) => (anchor.startsWith("#term-") ? DEFINITION * score : score);
 
-  /** Returns the sections and pages whose title has all words of the query, or of which the query has a name. */
+  /** Returns the sections and pages whose title has all words of the query, or whose other name is in the query. */
   function sections(query) {
     const { alltitles, titles, docnames, filenames } = Search._index;
     const places = Object.entries(alltitles).flatMap(([title, found]) => found.map(([file, id]) => ({ title, file, id })));
@@ -29,7 +29,7 @@
       const exercise = /^ \((.*)\)$/.exec(title); // as sphinx-exercise writes titles
       const kind = exercise ? EXERCISE : isLesson(page) ? LESSON : 0;
       const shown = id === null ? titles[file] : `${titles[file]} > ${exercise ? `Exercise: ${exercise[1]}` : title}`;
-      const later = file / docnames.length + (id === null ? 0 : 1 / 100); // of two equals the book's first comes first
+      const later = file / docnames.length + (id === null ? 0 : 1 / 100); // for equals, their order in the book
       return [[page, shown, anchor, null, SECTION * (1 + share) + kind - later, filenames[file]]];
     });
   }

@@ -9,12 +9,12 @@ window.bookStorage = (() => {
   const TAKEN_OVER = `${prefix}taken over`;
   const OF_EARLIER_VERSIONS = /^(?:exercise|cells|question) /; // their keys had no path
   const memory = new Map(); // key -> JSON of a value that the browser has not stored
-  let stored = true;
   let isOpen = false;
 
   /** Returns the browser's storage. The first call copies what earlier versions of the book have stored. The original
       stays, because another book on this server may have stored it. */
   function opened() {
+    if (localStorage.isStandIn) throw new Error("the browser refuses its storage"); // see templates/storage_stand_in.js
     if (!isOpen && localStorage.getItem(TAKEN_OVER) === null) {
       for (const key of Object.keys(localStorage).filter((name) => OF_EARLIER_VERSIONS.test(name))) {
         if (localStorage.getItem(prefix + key) === null) localStorage.setItem(prefix + key, localStorage.getItem(key));
@@ -39,10 +39,10 @@ window.bookStorage = (() => {
     const text = JSON.stringify(value);
     try {
       opened().setItem(prefix + key, text);
+      if (opened().getItem(prefix + key) !== text) throw new Error("no room"); // see templates/storage_stand_in.js
       memory.delete(key);
     } catch {
-      memory.set(key, text); // no storage, or no room in it
-      stored = false;
+      memory.set(key, text);
     }
   }
 
@@ -50,9 +50,7 @@ window.bookStorage = (() => {
     memory.delete(key);
     try {
       opened().removeItem(prefix + key);
-    } catch {
-      stored = false;
-    }
+    } catch {} // there is no storage
   }
 
   /** Returns key -> value of everything that this book has stored. */
@@ -60,9 +58,7 @@ window.bookStorage = (() => {
     const keys = new Set(memory.keys());
     try {
       for (const key of Object.keys(opened())) if (key.startsWith(prefix) && key !== TAKEN_OVER) keys.add(key.slice(prefix.length));
-    } catch {
-      stored = false;
-    }
+    } catch {} // there is no storage
     return Object.fromEntries([...keys].map((key) => [key, read(key)]));
   }
 
@@ -71,13 +67,13 @@ window.bookStorage = (() => {
     try {
       opened();
     } catch {
-      stored = false;
+      return false;
     }
-    return stored;
+    return memory.size === 0;
   }
 
-  /** Calls `changed(keys)` when other tabs may have changed these values of this book. A page to which the reader goes back
-      has not been told of changes. */
+  /** Calls `changed(keys)` when other tabs may have changed these values of this book. A page to which the reader
+      goes back has received no events meanwhile. */
   function onOtherTab(changed) {
     addEventListener("storage", ({ key }) => {
       if (!key?.startsWith(prefix)) return;

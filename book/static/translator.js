@@ -42,15 +42,19 @@ const Translator = (() => {
     return words.at(-1) === "ein" ? [...words.slice(0, -1), "eins"] : words;
   }
 
-  // Controls: a number, and buttons that strike out its words. `entered` gets the text {number, words, struck}, or null
-  // if the number is none that the model has learnt; `struck` is called when the reader strikes out a word of it.
-  function controls(entered, struck) {
+  // Controls: a number, and buttons that strike out its words. `entered` gets the text {number, words, struck}; `struck` is
+  // called when the reader strikes out a word of it. After a number that the model has not learnt, the text stays as it is,
+  // and the status line says so.
+  function controls(status, entered, struck) {
     const input = element("input", { type: "number", min: 0, max: 99999, step: 1, value: FIRST, required: true });
     const row = element("div");
+    let text;
     function take() {
-      row.hidden = !input.checkValidity();
-      if (row.hidden) return entered(null);
-      const text = { number: input.valueAsNumber, words: english(input.valueAsNumber), struck: new Set() };
+      if (!input.checkValidity()) {
+        status.textContent = `The model has learnt the whole numbers from 0 to 99,999. What you see still belongs to ${text.number}.`;
+        return;
+      }
+      text = { number: input.valueAsNumber, words: english(input.valueAsNumber), struck: new Set() };
       row.replaceChildren(toggles("Strike out", text.words, text.struck, struck));
       entered(text);
     }
@@ -76,6 +80,5 @@ const Translator = (() => {
     return `${text}${endless}. The right translation is ${right}.`;
   }
 
-  const REFUSED = "The model has learnt the whole numbers from 0 to 99,999.";
-  return { HEADS, VOCABULARY, REFUSED, controls, translate, sentence };
+  return { HEADS, VOCABULARY, controls, translate, sentence };
 })();

@@ -79,7 +79,7 @@ except OSError as error:
     _breaks(
         "starts threads without end",
         "threading.stack_size(32768)\nwhile True:\n    threading.Thread(target=time.sleep, args=(60,)).start()",
-        "",  # either the kernel refuses a thread, or the grader counts too many
+        "",  # either the kernel refuses a thread, or the grader counts too many threads
     ),
     _breaks(
         "leaves behind a thread that never ends",
@@ -171,8 +171,8 @@ raise Bad
         "TYPE = type('\\x1b[2JType\\x07\\u202e', (Exception,), {})\n\n"
         "def attempt(*args, **kwargs):\n"
         "    if 'n_words' in kwargs:\n        return TYPE()\n"
-        "    raise TYPE('\\x1b]0;25 of 25 points\\x07' + args[0] if args else '')  # \x1b[2J\n\n"
-        "raise TYPE('\\x1b[1A\\x1b[2K25 of 25 points')  # \x1b[2J\n",
+        "    raise TYPE('\\x1b]0;22 of 22 points\\x07' + args[0] if args else '')  # \x1b[2J\n\n"
+        "raise TYPE('\\x1b[1A\\x1b[2K22 of 22 points')  # \x1b[2J\n",
         "Type",
     ),
     _breaks(

@@ -7,7 +7,7 @@ TOOLS = (
     FIND_CHANNEL
     + """
 def reply(**changes):
-    parts = {"tree": {"kind": "float", "value": "0x1p+0"}, "raised": None, "fingerprints": {}, "stopped": ""}
+    parts = {"tree": {"kind": "float", "value": "0x1p+0"}, "raised": None, "digests": {}, "stopped": ""}
     return {"id": outstanding(), **parts, "arrays": [], **changes}
 
 def frame_of(message, after=b""):
@@ -31,7 +31,7 @@ def _forged(what, body, words=NO_ANSWER):
 
 
 CHANNEL = (
-    _forged("sends its own verdict", "send(reply(earned=25.0, points=25.0, passed=True))\nreturn 1"),
+    _forged("sends its own verdict", "send(reply(earned=22.0, points=22.0, passed=True))\nreturn 1"),
     _forged("replies to its own request, and then returns a value too", "send(reply())\nreturn 1"),
     _forged("replies to the same request a hundred times", "for _ in range(100):\n    send(reply())\nreturn 1"),
     _forged(

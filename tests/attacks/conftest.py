@@ -25,7 +25,7 @@ from tests.conftest import CHAPTER
 from tests.leftovers import forks, open_resources
 from tests.patience import PATIENT
 
-FULL = 25
+FULL = 22
 REPO = Path(autograder.__file__).parent.parent
 # The command line of a new sandbox holds its limits. This one marks those that this process of the tests starts.
 MARK = PATIENT.processor_seconds + os.getpid() / 2**24

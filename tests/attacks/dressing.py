@@ -1,4 +1,4 @@
-"""Attacks by what a notebook says about itself: tags, points, ids, outputs, metadata. Each changes a notebook."""
+"""Attacks through what a notebook says about itself: tags, points, ids, outputs, metadata. Each changes a notebook."""
 
 import copy
 
@@ -43,12 +43,12 @@ def takes_the_locks_off(notebook):
 
 def empties_the_tests(notebook):
     for cell in checks(notebook):
-        cell["source"] = "25.0"
+        cell["source"] = "22.0"
 
 
 def brings_its_verdicts(notebook):
     for cell in checks(notebook):
-        cell["outputs"], cell["execution_count"] = [shown("5.0"), shown("25.0")], 1
+        cell["outputs"], cell["execution_count"] = [shown("5.0"), shown("22.0")], 1
 
 
 def turns_tests_into_text(notebook):
@@ -75,13 +75,13 @@ def renames_the_solved_exercise(notebook):
     for cell in checks(notebook):
         name = cell["metadata"]["nbgrader"]["grade_id"].removeprefix("check-")
         if name != HONEST:
-            about = solved["metadata"]["nbgrader"] | {"grade_id": f"check-{name}", "points": 25, "grade": True}
+            about = solved["metadata"]["nbgrader"] | {"grade_id": f"check-{name}", "points": 22, "grade": True}
             notebook["cells"].append({**copy.deepcopy(solved), "id": f"check-{name}", "metadata": {"nbgrader": about}})
 
 
 def says_it_is_graded(notebook):
-    report = {"earned": 25.0, "points": 25.0, "results": [], "recorded": True, "report": "0" * 64}
-    notebook["metadata"] |= {"autograder": report, "nbgrader": {"score": 25.0}, "title": "25.0 / 25.0"}
+    report = {"earned": 22.0, "points": 22.0, "results": [], "recorded": True, "report": "0" * 64}
+    notebook["metadata"] |= {"autograder": report, "nbgrader": {"score": 22.0}, "title": "22.0 / 22.0"}
 
 
 def asks_for_another_kernel(notebook):

@@ -20,10 +20,7 @@ ASKS_FORWARD = OTHERS | {
     "    return attention_weights(scores * math.sqrt(n), np.eye(n, dtype=scores.dtype))",
     "attention_weights": "def attention_weights(queries, keys):\n"
     "    return attention(queries, keys, np.eye(keys.shape[-2], dtype=keys.dtype))[0]",
-    "attention": "def attention(queries, keys, values):\n"
-    "    eye = np.eye(queries.shape[-1], dtype=queries.dtype)\n"
-    "    return self_attention(np.concatenate([queries, keys], axis=-2), eye, eye, eye)",
-    "self_attention": "pass",
+    "attention": "pass",
 }
 
 # Hides the answers wherever it can, and looks for them wherever they could reappear.
@@ -55,8 +52,8 @@ CARRIES_OVER = OTHERS | {
     "attention_weights": "def attention_weights(queries, keys):\n    keep(repr(softmax(keys)))\n    return 0",
     "attention": "def attention(queries, keys, values):\n    return attention_weights(queries, keys) @ values, None",
     # This is right only if an answer from the first of these two runs is still available.
-    "self_attention": "def self_attention(x, w_query, w_key, w_value):\n    if not kept():\n        return 0, 0\n"
-    "    return attention(x @ w_query, x @ w_key, x @ w_value)",
+    "repaired_attention": "def repaired_attention(queries, keys, values):\n    if not kept():\n        return 0\n"
+    "    return attention_weights(queries, keys) @ values",
 }
 
 # Earns some points with the answers, and tries to put them into the report in every possible way.
@@ -85,7 +82,6 @@ def telling(how):
         "softmax": f"{TELL}\n{WRONG}",
         "attention_weights": RIGHT_WEIGHTS.replace("    return softmax", f"{leak}    return softmax"),
         "attention": "pass",
-        "self_attention": "pass",
     }
 
 
@@ -123,7 +119,6 @@ def attention_weights(queries, keys):
     return 0
 """,
     "attention": "pass",
-    "self_attention": "pass",
 }
 
 # Asks for answers that need all memory or time, and for more answers than the limit.
@@ -132,6 +127,4 @@ FLOODS = OTHERS | {
     "attention_weights": "def attention_weights(queries, keys):\n    while True:\n        softmax(queries)",
     "attention": "def attention(queries, keys, values):\n"
     "    return attention_weights(np.zeros((10**5, 1)), np.zeros((10**5, 1))), None",
-    "self_attention": "def self_attention(x, w_query, w_key, w_value):\n"
-    "    return attention(np.zeros((3 * 10**4, 1)), np.zeros((3 * 10**4, 1)), np.zeros((3 * 10**4, 1)))",
 }

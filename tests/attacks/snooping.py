@@ -182,7 +182,7 @@ for family, address in ((socket.AF_INET, ("127.0.0.1", {port})), (socket.AF_INET
             with socket.socket(family, kind) as one:
                 one.settimeout(0.5)
                 one.connect(address)
-                one.send(b"25.0")
+                one.send(b"22.0")
                 if kind == socket.SOCK_STREAM:
                     secrets.add(f"CANARY-socket-{family:08x}")
         except OSError:

@@ -104,7 +104,7 @@ def test_the_process_of_the_grader_cannot_be_read(attack, bundle):
 
 
 def test_nothing_can_be_written_outside(attacked):
-    # It may write to two folders in memory. It reports every other place that it can write to.
+    # The attack may write to two folders in memory. It reports every other place that it can write to.
     assert "The cell" not in attacked(WRITING)
 
 

@@ -32,7 +32,7 @@ def earned(report):
 
 def test_right_functions_around_a_wrong_one_earn_their_points(followed):
     sources = following.OTHERS | {"softmax": following.WRONG, "attention_weights": following.RIGHT_WEIGHTS}
-    assert earned(followed(sources)) == {"attention_weights": 5, "attention": 4, "self_attention": 3}
+    assert earned(followed(sources)) == {"attention_weights": 5, "attention": 4}
 
 
 def test_a_later_exercise_is_never_answered_for_an_earlier_one(followed):

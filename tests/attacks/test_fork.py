@@ -1,4 +1,4 @@
-"""Forks of one warm process cannot see, reach or change each other, that process, or the forks that come later."""
+"""Forks of one warm parent cannot see, reach or change each other, the parent, or later forks."""
 
 import os
 import secrets
@@ -45,14 +45,15 @@ class Student:
 
     def does(self, source):
         """Run a cell. It must not raise an exception."""
-        reply, _ = self._ask({"do": "cell", "cell": "mine", "source": source}, [])
+        reply, _ = self._ask({"do": "cell", "cell": "mine", "source": source, "checked": []}, [])
         assert reply["raised"] is None and not reply["stopped"], reply
 
     def finds(self, expression):
         """Return the value of an expression."""
         self.does(f"def f():\n    return {expression}\n")
         tree, arrays = values.pack({})
-        reply, arrays = self._ask({"do": "call", "function": "f", "inputs": tree, "given": {}, "stand_ins": {}}, arrays)
+        call = {"do": "call", "function": "f", "inputs": tree, "functions": {}, "stand_ins": {}}
+        reply, arrays = self._ask(call, arrays)
         assert reply["raised"] is None and not reply["stopped"], reply
         return values.unpack(reply["tree"], arrays)
 
@@ -77,9 +78,9 @@ NAMESPACES = (
 
 def test_forks_share_no_namespace(two, sandboxes):
     attacker, victim = (student.finds(NAMESPACES) for student in two)
-    (zygote,) = sandboxes
+    (parent,) = sandboxes
     for name, own in attacker.items():
-        warm = os.readlink(f"/proc/{zygote.bwrap.first_pid}/ns/{name}")
+        warm = os.readlink(f"/proc/{parent.bwrap.first_pid}/ns/{name}")
         assert len({own, victim[name], warm, os.readlink(f"/proc/self/ns/{name}")}) == 4, name
 
 
@@ -116,7 +117,7 @@ def test_walls_cannot_be_taken_down(two):
         *("libc.umount2(b'/proc', 2)", "libc.umount2(b'/proc/1', 2)", "libc.umount2(b'/notebook', 2)"),
         *("libc.unshare(0x10000000)", "libc.pivot_root(b'/', b'/tmp')", "libc.chroot(b'/tmp')"),
         *("libc.setsid()", "libc.setuid(0)", "libc.socket(1, 1, 0)"),
-        # Without a filter both would succeed, or fail for another reason than an invalid argument.
+        # Without a filter both would succeed, or fail for a reason other than an invalid argument.
         "libc.setns(os.open('/proc/self/ns/mnt', os.O_RDONLY), 0x20000)",
         "libc.capset((0x20080522).to_bytes(8, 'little'), bytes(24))",
     ):
@@ -130,7 +131,7 @@ def test_walls_cannot_be_taken_down(two):
 def test_a_fork_has_no_descriptors_but_its_pipes(two):
     links = "[attempt(lambda: os.readlink('/proc/self/fd/' + number)) for number in os.listdir('/proc/self/fd')]"
     attacker, victim = (
-        [target for target in student.finds(links) if target != "FileNotFoundError"]  # of the folder itself
+        [target for target in student.finds(links) if target != "FileNotFoundError"]  # an error about the folder itself
         for student in two
     )
     for found in (attacker, victim):
@@ -140,7 +141,7 @@ def test_a_fork_has_no_descriptors_but_its_pipes(two):
 
 
 def test_nothing_of_the_warm_process_is_left_in_a_fork(two):
-    """Its objects name the descriptors and the processes of the other forks."""
+    """The objects of the warm process name the descriptors and the processes of the other forks."""
     attacker, _ = two
     attacker.does("""
 gc.unfreeze()
@@ -150,9 +151,9 @@ while frame:
     frames.append(frame.f_code.co_qualname if hasattr(frame.f_code, "co_qualname") else frame.f_code.co_name)
     frame = frame.f_back
 """)
-    assert attacker.finds("[type(o).__name__ for o in objects if type(o).__name__ in ('Zygote', 'Popen')]") == []
+    assert attacker.finds("[type(o).__name__ for o in objects if type(o).__name__ in ('Forker', 'Popen')]") == []
     assert attacker.finds("[o.fileno() for o in objects if isinstance(o, socket.socket) and o.fileno() >= 0]") == []
-    assert not any("Zygote" in name for name in attacker.finds("frames"))
+    assert not any("Forker" in name for name in attacker.finds("frames"))
 
 
 def test_the_memory_of_a_fork_holds_nothing_of_an_earlier_one(bundle):
@@ -170,7 +171,7 @@ with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", buffering=0) 
             memory.seek(first)
             found |= set(re.findall(rb"CANARY-[a-z]+-[0-9a-f]{8}", memory.read(last - first)))
 """)
-        assert later.finds("[word.decode() for word in found]") == ["CANARY-own-01234567"]  # so the search works
+        assert later.finds("[word.decode() for word in found]") == ["CANARY-own-01234567"]  # the search works
 
 
 HARM = """
@@ -184,7 +185,7 @@ sys.modules["left"] = sys; sys.path.insert(0, "/tmp")
 signal.signal(signal.SIGALRM, signal.SIG_IGN)
 ctypes.memset(id(np.pi) + 16, 0, 8)  # the very bytes of the constant, in a page that forks share until one writes to it
 """
-MUTE = 'check.values.pack = sys.modules["inside.frames"].encode = builtins.sorted = None'  # then it cannot reply
+MUTE = 'check.values.pack = sys.modules["inside.frames"].encode = builtins.sorted = None'  # it cannot reply now
 TRACES = """[
     os.path.exists("/notebook/left"), os.path.exists("/tmp/left"), os.path.exists("left-too"), "LEFT" in os.environ,
     os.getcwd(), np.sort(np.array([2.0, 1.0])), "left" in sys.modules, "/tmp" in sys.path, np.geterr()["divide"],
@@ -242,6 +243,6 @@ def test_a_fork_has_limits_of_its_own(two):
 def test_the_command_line_of_a_fork_tells_nothing(two, bundle, course):
     attacker, _ = two
     told = attacker.finds("open('/proc/self/cmdline').read() + open('/proc/self/environ').read()")
-    assert "inside.zygote" in told
+    assert "inside.forking" in told
     for secret in (str(bundle.parent), str(course), "token", "seed"):
         assert secret not in told

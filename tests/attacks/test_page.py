@@ -12,13 +12,12 @@ from nbgrader.server_extensions.formgrader import handlers
 from traitlets.config import Config
 
 from autograder.cli.main import main
+from autograder.course.configuration import nbgrader_config
 from autograder.gradebook import class_run
-from autograder.gradebook.configuration import nbgrader_config
-from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.queries import computed_scores
 from tests.attacks.attack import HONEST_POINTS, dump, own_cell
 from tests.attacks.conftest import CHAPTER, FULL
 from tests.attacks.dressing import only_honest
+from tests.autograder.gradebook.graded_course import computed_scores
 
 pytestmark = pytest.mark.attacks
 
@@ -69,7 +68,7 @@ def hostile(perfect):
     solved["attention"]["source"] = (
         f"# {ALL!r}\ndef attention(*args):\n    raise type({name!r}, (Exception,), {{}})({ALL!r})"
     )
-    solved["self_attention"]["source"] = f"def self_attention(*args):\n    return type({name!r}, (), {{}})()"
+    solved["repaired_attention"]["source"] = f"def repaired_attention(*args):\n    return type({name!r}, (), {{}})()"
     solved["copies_predecessor"]["source"] = f"def copies_predecessor(**sizes):\n    return {{{name!r}: 1}}"
     solved["softmax"]["outputs"] = [html]
     notebook["cells"] += [own_cell("markdown", script, id=f"own-{n}") for n, script in enumerate(SCRIPTS)]
@@ -105,9 +104,7 @@ def pages(released_course, perfect, tmp_path_factory):
 
 
 def test_scripts_in_a_notebook_change_no_score(pages):
-    scores = {
-        student: sum(points.values()) for student, points in computed_scores(open_coursedir(pages, CHAPTER)).items()
-    }
+    scores = {student: sum(points.values()) for student, points in computed_scores(pages).items()}
     assert scores == {**dict.fromkeys(STUDENTS, HONEST_POINTS), "honest": FULL, "broken": 0, "misnamed": 0}
 
 

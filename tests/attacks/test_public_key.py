@@ -8,7 +8,7 @@ import pytest
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.layout import chapter_names
-from check import given_functions, scoring
+from check import input_functions, scoring
 from check.calling import Outcome
 from check.measuring import measured_outcomes, outcomes_of
 from check.values import pack
@@ -39,7 +39,7 @@ def earned(chapter, name, function):
 
 
 def test_a_table_of_decoders_earns_nothing():
-    leaky = {function.__name__ for function in given_functions.LEAKY}
+    leaky = {function.__name__ for function in input_functions.LEAKY}
 
     def leaks(decoder, *sequences, **named):
         if hasattr(decoder, "weights"):
@@ -62,7 +62,7 @@ def test_a_table_of_slopes_earns_nothing():
 
     def by_value(f, x, h=1e-5):
         with np.errstate(all="ignore"):
-            known = (slope for name, slope in slopes.items() if np.isclose(f(x), given_functions.by_name(name)(x)))
+            known = (slope for name, slope in slopes.items() if np.isclose(f(x), input_functions.by_name(name)(x)))
         return next(known, np.zeros_like)(x)
 
     for numerical_gradient in (by_name, by_value):

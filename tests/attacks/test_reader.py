@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from autograder.gradebook.rebuilding import rebuild
-from autograder.grading import grade, reading
+from autograder.grading import cell_notes, grade, reading
 from autograder.grading.submitted_file import File
 from autograder.pages import code
 from tests.attacks.attack import HONEST_POINTS, dump, own_cell
@@ -64,7 +64,7 @@ def test_a_report_holds_a_limited_number_of_notes_on_cells(graded, perfect):
     notebook["cells"][1:1] = [own_cell("code", raising) for _ in range(300)]
     report = graded(notebook)
     notes = [note for note in report.notes if "The cell" in note or note.startswith("And")]
-    assert report.earned == HONEST_POINTS and len(notes) == grade.MAX_NOTES + 1
+    assert report.earned == HONEST_POINTS and len(notes) == cell_notes.MAX_NOTES + 1
     assert notes[0].startswith("The cell attention raised EEE")
     assert notes[-1] == "And 281 more cells raised an exception or were stopped."
     assert max(map(len, notes)) < 400
@@ -82,4 +82,4 @@ def test_a_report_holds_a_limited_number_of_notes_of_the_sandbox(assignment, bun
     file = File(dump(perfect))
     seeds = dict.fromkeys(assignment.released.functions, 5)
     log = grade.grade_submission(file, seeds, assignment, bundle, solutions, PATIENT).log
-    assert len(log) == grade.MAX_NOTES + 1 and log[-1] == "And 980 more were noted."
+    assert len(log) == cell_notes.MAX_NOTES + 1 and log[-1] == "And 980 more were noted."

@@ -20,7 +20,7 @@ from pathlib import Path
 from jinja2 import FileSystemBytecodeCache
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 900  # after which a build is stopped
+SECONDS = 900  # after this time a build is stopped
 # Modules that Sphinx imports only during a build.
 LATE = (
     *("jupyter_book.cli.main", "sphinx.application", "sphinx.cmd.build", "sphinx.builders.html", "sphinx.environment"),
@@ -58,7 +58,7 @@ def _server():
 
 def serve():
     """Import everything, then answer requests."""
-    sys.path[0] = ""  # as for `python -c`: import from the current folder and not from this file's
+    sys.path[0] = ""  # like `python -c`, import from the current folder and not from the folder of this file
     import_everything()
     with tempfile.TemporaryDirectory() as templates:
         compile_templates_once(templates)

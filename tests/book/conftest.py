@@ -28,6 +28,13 @@ def jupyter_book(folder, *options):
     return forked_build(folder, *options)
 
 
+def build_book(folder, *options):
+    """Build a book, which must succeed, and return the finished process."""
+    built = jupyter_book(folder, *options)
+    assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-8000:]
+    return built
+
+
 def jupyter_book_command(folder, *options):
     """Run the command itself and return the finished process. It may take as long as a busy machine needs."""
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", ".", *options]
@@ -81,7 +88,7 @@ def opened(html, browser):
 def laid_out(html, browser):
     """Return laid_out(page, width, dark), which opens a page and returns the URLs that it has requested.
 
-    If the page is open in this width already, only the colour scheme changes. All of the page is laid out, even what is
+    If the page is already open at this width, only the colour scheme changes. All of the page is laid out, even what is
     far below the window.
     """
     last = {}
@@ -107,16 +114,24 @@ def little_book(tmp_path):
     return make_little_book(tmp_path)
 
 
-def make_little_book(folder):
-    """Write a book without its page into a folder, and return the folder."""
+def make_little_book(folder, **others):
+    """Write a book without its page into a folder, and return the folder. others: name -> text of its other pages."""
     for name in ("book", "_config.yml"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, folder / name)
     for name in ("chapters", "solutions", "autograder"):
         (folder / name).mkdir()
     (folder / "chapters" / "references.bib").write_text("")
-    (folder / "_toc.yml").write_text("format: jb-book\nroot: chapters/01_attention\n")
+    (folder / "_toc.yml").write_text(contents("01_attention", others))
+    for name, text in others.items():
+        (folder / "chapters" / f"{name}.md").write_text(text, encoding="utf-8")
     return folder
+
+
+def contents(root, others=()):
+    """Return the _toc.yml of a book with these pages in chapters/."""
+    files = "".join(f"- file: chapters/{name}\n" for name in others)
+    return f"format: jb-book\nroot: chapters/{root}\n" + (f"chapters:\n{files}" if files else "")
 
 
 def page(folder, code=None, text=""):

@@ -50,10 +50,18 @@ def test_a_browser_may_keep_files_whose_names_hold_a_hash_but_no_error(site):
     assert missing.value.headers["Cache-Control"] == "no-cache"
 
 
+def test_an_unknown_address_gets_the_page_of_the_book(site, tmp_path):
+    (tmp_path / "404.html").write_text("<html><head><title>Not found</title></head></html>")
+    with pytest.raises(urllib.error.HTTPError) as missing:
+        get(f"{site}/chapters/none.html")
+    assert missing.value.code == 404 and missing.value.headers["Content-Security-Policy"] == POLICY
+    assert b'<head><base href="/404.html"><title>Not found' in missing.value.read()
+
+
 @pytest.mark.parametrize(
     "error, reported", [(BrokenPipeError, False), (ConnectionResetError, False), (ValueError, True)]
 )
-def test_a_reader_who_leaves_is_no_error(tmp_path, capfd, error, reported):
+def test_a_reader_who_leaves_is_not_an_error(tmp_path, capfd, error, reported):
     with server(tmp_path) as started:
         try:
             raise error

@@ -81,7 +81,7 @@ class Firefox(Tab):
         # System access allows us to change a preference later. BiDi has no command for the colour scheme.
         flags = ["--headless", "--no-remote", "--remote-debugging-port=0", "--remote-allow-system-access"]
         command = [self._program, *flags, "--profile", self._profile.name]
-        log = Path(self._profile.name, "log")  # no pipe, which would fill up
+        log = Path(self._profile.name, "log")  # a file, because a pipe would fill up
         with log.open("w") as file:
             self._process = subprocess.Popen(command, stdout=file, stderr=file, env=ENVIRONMENT)
         while not (listens := re.search(r"BiDi listening on (\S+)\n", log.read_text())):

@@ -2,8 +2,8 @@
 
 import json
 
-# All text needs a contrast of 4.5:1: https://www.w3.org/TR/WCAG22/#contrast-minimum
-PALE = """(selector => {
+# JavaScript: the channels of a colour, how light it is, the background of an element, and a contrast.
+CONTRAST = """
   const channels = text => text.match(/[\\d.]+/g).map(Number);
   const light = colour => colour.slice(0, 3).map(c => c / 255)
     .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
@@ -14,16 +14,23 @@ PALE = """(selector => {
     return [r, g, b].map((c, i) => alpha * c + (1 - alpha) * below[i]);
   };
   const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+"""
+# All text needs a contrast of 4.5:1: https://www.w3.org/TR/WCAG22/#contrast-minimum
+PALE = (
+    "(selector => {"
+    + CONTRAST
+    + """
   const written = [...document.querySelectorAll(selector)].filter(
     element => [...element.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim()));
   const ink = element => channels(getComputedStyle(element)[element instanceof SVGElement ? "fill" : "color"]);
   const pale = written.filter(element => contrast(light(ink(element)), light(background(element))) < 4.5);
   return [written.length, ...pale.map(element => element.outerHTML)];
 })"""
+)
 
 
 def pale(browser, selector):
-    """Return the HTML of the elements with text of too little contrast, among those that a selector matches."""
+    """Return the HTML of the elements that match a selector and whose text has too little contrast."""
     count, *elements = browser.evaluate(f"{PALE}({json.dumps(selector)})")
     assert count > 0, "nothing was compared"
     return elements

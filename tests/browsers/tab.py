@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from tests.patience import SECONDS
 
-# The style sheet off_screen.css lets the browser skip what is outside of the window.
+# The style sheet off_screen.css lets the browser skip what is outside the window.
 LAY_OUT_EVERYTHING = """(async () => {
   const style = document.createElement("style");
   style.textContent = "* {content-visibility: visible !important}";

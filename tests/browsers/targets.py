@@ -53,7 +53,7 @@ SMALL = r"""((least, excuseRoom) => {
 
 
 def small_targets(browser, excuse_room=True):
-    """Return the size and the element of each target of the open page that is too small. All folds are open meanwhile.
+    """Return the size and the element of each target of the open page that is too small, with all folds open.
 
     Args:
         browser: a Tab with an open page.

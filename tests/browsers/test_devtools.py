@@ -10,7 +10,7 @@ pytestmark = pytest.mark.book
 
 
 class Replay:
-    """A socket that returns the given messages one after the other."""
+    """A socket that returns the given messages one after another."""
 
     def __init__(self, *messages):
         self.messages = list(messages)

@@ -21,7 +21,7 @@ def sentences(draw, n, eos, low, width):
 
 
 def predicted(draw, eos=2, low=3):
-    """Nine predictions: right; right with noise behind the end; a wrong word; too short; too long; endless; ...
+    """Nine predictions: right; right with noise after the end; a wrong word; too short; too long; endless; ...
 
     One of the others has its first two words exchanged, and one has a wrong last word. Each occurs a different number
     of times, so that the fraction shows which of them were counted.
@@ -57,7 +57,7 @@ def _(draw):
     yield "another end mark", predicted(draw, eos=1, low=3)
     references = sentences(draw, 3, 2, 3, 7)
     longest = (references == 2).argmax(axis=1).max()
-    # As far as the longest goes, its end mark not included.
+    # As far as the longest sentence goes, without its end mark.
     yield (
         "predictions narrower than references",
         {"predictions": references[:, :longest], "references": references, "eos": 2},

@@ -1,5 +1,7 @@
 """A PyTorch module is called with given weights, so that two right modules agree on every number."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -74,3 +76,16 @@ def test_the_mark_of_a_message_does_not_depend_on_what_raised_it():
     assert ours.mark != run(len, {"obj": 0}).raised.mark
     missing = (run(function, {}).raised for function in (lambda x: x, first))
     assert len({raised.mark for raised in missing}) == 1
+
+
+def test_only_a_function_with_a_definition_of_its_own_has_its_parameters_named():
+    def own(x, axis, *rest, eps=1, **others):
+        return x
+
+    def calls_wrongly(scores):
+        return own()
+
+    (definition,) = run(own, {"scores": 1}).raised.places
+    assert [operand.source for operand in definition.operands] == ["x", "axis", "rest", "eps", "others"]
+    for answer in (np.exp, partial(own, axis=1), calls_wrongly):
+        assert run(answer, {"scores": 1}).raised.places == ()

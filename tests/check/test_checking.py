@@ -1,6 +1,6 @@
 """What students see when they run `check`."""
 
-from dataclasses import replace
+import re
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import PUBLIC_SEED, make_key, make_questions
 from autograder.layout import chapter_names
 from check import checking as module
-from check import messages
+from check import input_text, messages
 from check.caches import ANOTHER_CACHE
 from check.calling import run
 from check.checking import CheckFailed, NoPyTorch, check, checked
@@ -66,6 +66,21 @@ def test_failing_raises_and_shows_what_is_wrong(capsys):
     assert failure.value._render_traceback_() == ["CheckFailed: normalised: 0 of 4 points."]
 
 
+def test_only_the_smallest_failing_input_is_called_so(capsys):
+    def right_for_empty_rows(x):
+        if x.shape[-1] == 0:
+            raise ValueError
+        return x, x
+
+    for function, title in (
+        (right_for_empty_rows, "The smallest failing input: x = array("),
+        (lambda x: (x, x), "The smallest input that fails in this way: x = array("),
+    ):
+        with pytest.raises(CheckFailed):
+            check(function)
+        assert title in capsys.readouterr().out
+
+
 def test_an_unknown_mistake_gets_the_section_to_reread(capsys):
     with pytest.raises(CheckFailed):
         check(lambda x: (x, x))
@@ -105,6 +120,12 @@ def test_a_function_that_calls_a_stub_waits_for_it(capsys):
     assert capsys.readouterr().out == NOT_WRITTEN
 
 
+def test_a_written_function_that_meets_a_stub_further_down_names_the_stub(capsys):
+    source = f"{STUB.replace('normalised', 'total')}\ndef helper(x):\n    return total(x)\n"
+    check(defined(compile(f"{source}def normalised(x):\n    return helper(x), None", "<cell normalised>", "exec")))
+    assert capsys.readouterr().out == "`normalised` calls `total`, which is not written yet.\n"
+
+
 def test_a_half_written_function_is_judged_by_its_results(capsys):
     half = "def normalised(x):\n    if x.shape[-1] == 0:\n        raise ValueError\n    raise NotImplementedError"
     with pytest.raises(CheckFailed):
@@ -141,6 +162,16 @@ def test_the_picture_shows_the_slice_with_the_worst_entry():
     assert "at index [1]" in drawn and "rgba(210,95,0,1.00)" in drawn and "role='img'" in drawn
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (12, 12), (40, 40), (1, 12), (8, 1)])
+def test_the_picture_is_large_enough_and_its_panels_fit_on_a_phone(shape):
+    drawn = picture(np.zeros(shape), np.ones(shape), "weights")
+    panels = [list(map(int, sizes)) for sizes in re.findall(r"<svg width='(\d+)' height='(\d+)'", drawn)]
+    assert len(panels) == 3 and "flex-wrap:wrap" in drawn
+    assert max(max(sizes) for sizes in panels) <= 216
+    cells = {int(side) for side in re.findall(r"<rect [^>]* width='(\d+)'", drawn)}
+    assert min(cells) >= 17 and (max(shape) > 6 or cells == {35})
+
+
 @pytest.mark.parametrize("value", [None, np.ones(3), np.full((2, 2), np.nan), np.array([[True]])])
 def test_the_picture_can_be_drawn_for_any_value(value):
     assert isinstance(picture(np.ones((2, 2)), value, "weights"), str)
@@ -163,9 +194,9 @@ def test_without_pytorch_a_module_has_neither_passed_nor_failed(monkeypatch):
 def test_inputs_are_shown_in_the_same_way_on_every_platform(monkeypatch):
     inputs = {"tokens": np.arange(3), "none": np.arange(0), "rng": np.random.default_rng(1)}
     expected = "tokens = array([0, 1, 2])\nnone = array([], dtype=int64)\nrng = Generator(PCG64)"
-    assert module._inputs(inputs) == expected
-    monkeypatch.setattr(module, "repr", lambda value: "array([0, 1, 2],\n      dtype=int64)", raising=False)
-    assert module._inputs({"tokens": 0}) == "tokens = array([0, 1, 2])"
+    assert input_text.as_text(inputs, "") == expected
+    monkeypatch.setattr(input_text, "repr", lambda value: "array([0, 1, 2],\n      dtype=int64)", raising=False)
+    assert input_text.as_text({"tokens": 0}, "") == "tokens = array([0, 1, 2])"
 
 
 def test_printed_text_is_shown_below_its_case(capsys, key):
@@ -193,7 +224,7 @@ def test_text_that_an_interrupted_loop_has_printed_is_shown(capsys, key):
 
 
 def test_a_wrong_exercise_that_only_the_students_own_code_calls_is_named(capsys, monkeypatch, key):
-    """Also through a function that is no exercise."""
+    """The exercise is also named if a function that is not an exercise calls it."""
     monkeypatch.setattr(module, "_has_key", lambda name: name in ("helper", "normalised"))
     monkeypatch.setattr(module, "public_key", lambda name: key)
     space = {"helper": lambda x: (x, None)}
@@ -203,15 +234,26 @@ def test_a_wrong_exercise_that_only_the_students_own_code_calls_is_named(capsys,
     assert "It calls `helper`, which is also wrong. Fix that first." in capsys.readouterr().out
 
 
+def test_a_wrong_exercise_that_the_code_does_not_call_is_not_named(capsys, monkeypatch):
+    """The reference calls the exercise that the code does not call."""
+    keys = {exercise.name: make_questions(exercise, 1) for exercise in exercises_of("01_attention")[:3]}
+    monkeypatch.setattr(module, "_has_key", keys.__contains__)
+    monkeypatch.setattr(module, "public_key", keys.__getitem__)
+    space = {"softmax": lambda scores: scores}
+    exec("def attention_weights(queries, keys): return queries @ keys.swapaxes(-1, -2)", space)
+    with pytest.raises(CheckFailed):
+        check(space["attention_weights"])
+    assert "softmax" not in capsys.readouterr().out
+
+
 def test_text_that_a_helper_prints_is_not_shown(capsys, monkeypatch, key):
     def helper(x):
         print("in the helper")
         return x, None
 
-    uses = replace(key, uses=("helper",))
-    monkeypatch.setattr(module, "public_key", lambda name: uses if name == "normalised" else key)
+    monkeypatch.setattr(module, "_has_key", lambda name: name == "helper")
     space = {"helper": helper}
-    exec("def normalised(x):\n    return x, None", space)
+    exec("def normalised(x):\n    return helper(x)[0], None", space)
     with pytest.raises(CheckFailed):
         check(space["normalised"])
     assert "in the helper" not in capsys.readouterr().out

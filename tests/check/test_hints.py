@@ -1,7 +1,6 @@
 """What a student reads about names, calls, types and prints that have nothing to do with the mathematics."""
 
 import linecache
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -72,25 +71,45 @@ def test_an_object_that_cannot_list_its_attributes_is_no_problem():
 @pytest.mark.parametrize(
     ("parameters", "hint"),
     [
-        ("x, axis", "`check` calls `normalised(x)`; yours also needs `axis`."),
-        ("x, axis, *, eps", "`check` calls `normalised(x)`; yours also needs `axis`."),
-        ("x, *, eps, axis", "`check` calls `normalised(x)`; yours also needs `eps` and `axis`."),
-        ("rows", "`check` calls `normalised(x)`: your parameters must have these names."),
-        ("", "`check` calls `normalised(x)`: your parameters must have these names."),
+        ("x, axis", "your `def` line asks for `axis`, which it does not get. Leave it out, or give it a default."),
+        ("x, axis, *, eps", "your `def` line asks for `axis` and `eps`, which it does not get. Leave them out, or"),
+        ("x, axis, eps=1", "your `def` line asks for `axis`, which it does not get. Leave it out, or give it"),
+        ("rows", "your `def` line lacks `x`, and asks for `rows`, which it does not get."),
+        ("", "your `def` line lacks `x`."),
+        ("*rows", "your `def` line lacks `x`."),
+        ("rows, **others", "your `def` line asks for `rows`, which it does not get."),
+        ("x, /", "your parameters must have these names, without `/` after them."),
     ],
 )
 def test_a_function_with_other_parameters_hears_how_it_is_called(parameters, hint):
-    assert hint in read_about(f"def normalised({parameters}):\n    return None")
+    assert f" `check` calls `normalised(x)`: {hint}" in read_about(f"def normalised({parameters}):\n    return None")
+
+
+def test_a_lambda_with_other_parameters_hears_how_it_is_called():
+    text = read_about("normalised = lambda rows: rows")
+    assert "`check` calls `normalised(x)`: your `lambda` lacks `x`, and asks for `rows`, which it does not get." in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["return normalised(x, 1)", "return (lambda a: a)(x, 1)", "def inner(a):\n        return a\n    return inner()"],
+)
+def test_a_wrong_call_inside_the_answer_is_no_call_of_check(body):
+    text = read_about(f"def normalised(x):\n    {body}")
+    assert "argument" in text and "`check` calls" not in text
 
 
 def test_a_forged_message_about_parameters_is_not_repeated(key):
-    message = "normalised() missing 1 required positional argument: 'hidden_17'"
-    outcome = Outcome(raised=Raised("TypeError", message))
-    expected = key.cases[0].expected
-    assert "yours also needs `hidden_17`" in next(faults(key, expected, outcome)).message
-    unquoted = Outcome(raised=replace(outcome.raised, quoted=False))
-    sentence = next(faults(key, expected, unquoted)).message
-    assert "hidden" not in sentence and "`check` calls `normalised(x)`; yours needs more than that." in sentence
+    raised = Raised("TypeError", "normalised() missing 1 required positional argument: 'hidden_17'", quoted=False)
+    sentence = next(faults(key, key.cases[0].expected, Outcome(raised=raised))).message
+    assert "hidden" not in sentence and "a call passes too few arguments." in sentence
+    assert "`check` calls `normalised(x)`: your parameters must have these names." in sentence
+
+
+def test_a_lambda_that_check_calls_gets_the_hint_in_grading_too(key):
+    raised = Raised("TypeError", "<lambda>() got an unexpected keyword argument 'x'", quoted=False)
+    sentence = next(faults(key, key.cases[0].expected, Outcome(raised=raised))).message
+    assert "`check` calls `normalised(x)`: your parameters must have these names." in sentence
 
 
 def test_a_function_that_prints_its_result_prints_one_case_and_hears_to_return_it(capsys):
@@ -147,6 +166,10 @@ def test_a_product_of_batches_that_does_not_fit_gets_the_hint_about_axes(line, h
         ("x + (a, b)", "take it apart, `output, cache = ...`"),
         ("(a, b).shape", "take it apart, `output, cache = ...`"),
         ("{} + (a, b)", "take it apart, `output, cache = ...`"),
+        ("max(a, 0)", "`np.maximum(a, b)` compares them entry by entry"),
+        ("a - min(a, a)", "`np.minimum(a, b)` compares them entry by entry"),
+        ("a - a.max", "Are the parentheses after a method's name missing?"),
+        ("a.mean[0]", "Are the parentheses after a method's name missing?"),
         ("a.missing", None),
     ],
 )
@@ -164,7 +187,7 @@ def test_a_tuple_where_an_array_is_asked_for_hears_which_item_has_its_shape():
 def test_np_dot_of_two_batches_is_recognised_by_its_shape():
     a, b = np.ones((2, 3, 4)), np.ones((2, 4, 5))
     message = difference(a @ b, np.dot(a, b), "scores", "... T_query T_key").message
-    assert "`np.dot` pairs each matrix of one batch with each of the other" in message
+    assert "`np.dot` and `np.inner` pair each matrix of one batch with each of the other" in message
     assert "np.dot" not in difference(a @ b, np.ones((2, 3, 5, 5)), "scores", "... T_query T_key").message
 
 

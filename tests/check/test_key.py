@@ -9,7 +9,7 @@ from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.authoring.problems import problems
 from autograder.errors import UserError
-from check import given_functions
+from check import input_functions
 from check.calling import run
 from check.key import load, save
 from check.values import Foreign, Malformed, pack, unpack
@@ -25,7 +25,7 @@ def test_a_saved_key_is_loaded_as_it_was(key, tmp_path):
 def test_a_key_stores_equal_arrays_once_and_no_cache(exercise, key, tmp_path):
     @exercise.mistake("rounds another way")
     def other_order(x):
-        """Right, but for the last bits where rows have another sum."""
+        """Right, except for the last bits where rows have other sums."""
         if not x.shape[-1]:
             raise ValueError
         return (x * (1 / x.sum(-1, keepdims=True))) if len(x) > 1 else x, x
@@ -124,7 +124,7 @@ def named(value):
 
 VALUES = [
     None, True, 3, 2.5, float("nan"), "words", (1, [2, {"a": np.arange(3)}]), np.float32(1.5), np.zeros((0, 2), bool),
-    given_functions.weighted_sines,
+    input_functions.weighted_sines,
 ]  # fmt: skip
 
 
@@ -193,7 +193,7 @@ def test_depth_is_bounded():
     unpack(*pack(nested))
 
 
-@pytest.mark.parametrize("drawn", given_functions.DRAWN.values())
+@pytest.mark.parametrize("drawn", input_functions.DRAWN.values())
 def test_a_drawn_function_is_packed_with_its_weights(drawn):
     function = drawn(np.tril(np.ones((3, 3))))
     carried = unpack(*pack(function))

@@ -60,7 +60,7 @@ def test_one_name_for_several_bugs_is_said():
 
 
 def test_a_name_that_no_case_has_is_not_repeated():
-    """It could spell out hidden inputs."""
+    """Such a name could spell out hidden inputs."""
     message = message_about("diagnose_masks", renamed(("no padding mask", "mask inverted"), "no mask"))
     assert "Wherever" not in message
 

@@ -71,6 +71,6 @@ def number_of_calls(key, answer):
 
 @pytest.mark.parametrize("name", LARGE)
 def test_a_large_answer_costs_no_more_than_a_wrong_one(key, name):
-    assert len(key.slips) > 2  # made here, so that the count does not contain it
+    assert len(key.slips) > 2  # this makes the slips, so that the count does not include them
     wrong = number_of_calls(key, lambda x: parts(x) | {"rows": np.tanh(x)})
     assert number_of_calls(key, lambda x: LARGE[name](parts(x))) <= wrong

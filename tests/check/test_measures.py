@@ -8,7 +8,7 @@ from autograder.authoring.make_key import make_key
 from check.calling import Outcome, Raised
 from check.checking import tried
 from check.key import load, save
-from check.measures import LARGEST, MOST_COLUMNS, Attention, properties
+from check.measures import LARGEST, MOST_COLUMNS, Attention, bands, properties
 from check.measuring import measured_outcomes, outcomes_of
 from check.scoring import grade
 
@@ -75,7 +75,7 @@ def sentence(function, key):
 def test_a_key_holds_what_matrices_do_and_asks_for_one_property_at_a_time(key):
     attended, sharpness, copied = (case.expected.value for case in key.cases)
     assert attended[0].tolist() == [[0, 0, 1], [0, 0, 1]] and attended[1:] == (None, None)
-    assert sharpness[1].tolist() == [[0, 2, 2], [0, 2, 2]]
+    assert sharpness[1].tolist() == [[0, 100, 100], [0, 100, 100]]
     assert copied[2].tolist() == [[0, 0, 2], [0, 1, 1]]
 
 
@@ -89,13 +89,14 @@ def test_equal_largest_weights_attend_to_no_position():
     attended, sharpness, copied = properties(
         Attention(strengths, None, np.array([True, True])), ["attended", "sharpness"]
     )
-    assert attended.tolist() == [-1, 2] and sharpness.tolist() == [0, 1] and copied is None
+    assert attended.tolist() == [-1, 2] and sharpness.tolist() == [40, 50] and copied is None
 
 
 @pytest.mark.parametrize(("largest", "band"), [(0.49, 0), (0.51, 1), (0.98, 1), (0.991, 2)])
 def test_sharpness_has_three_bands(largest, band):
     strengths = np.array([[1.0, *2 * [(1 - largest) / 2 / largest]]])
-    assert properties(Attention(strengths, None, np.array([True])), ["sharpness"])[1] == [band]
+    percent = properties(Attention(strengths, None, np.array([True])), ["sharpness"])[1]
+    assert percent == [int(100 * largest)] and bands("sharpness", percent) == [band]
 
 
 def test_other_matrices_that_do_the_same_pass(key):
@@ -126,7 +127,7 @@ def test_exceptions_and_stopped_calls_stay_as_they_are(key):
         ),
         (
             lambda n_words, length: looks_back(n_words, length, strength=4.0),
-            "In a sentence of 3 words, position 1 gives less than 99% of its weight to one position, "
+            "In a sentence of 3 words, position 1 gives 78% of its weight to one position, "
             "and should give at least 99%.",
         ),
         (
@@ -160,7 +161,7 @@ def test_a_wrong_answer_gets_a_sentence(key, function, expected):
 
 
 def test_each_matrix_may_have_its_own_number_of_rows():
-    """Queries come from the decoder, keys and values from a memory of another width."""
+    """Queries come from the decoder, keys and values from a memory of a different width."""
     copies = make_key(find_exercise("copies_source"), 1)
     n = 1 + min(case.inputs["n_words"] for case in copies.cases)
 

@@ -5,8 +5,8 @@ import pytest
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.make_key import make_key
-from check import array_relations
 from check.calling import run
+from check.relations import arrays
 from check.scoring import grade
 
 pytestmark = pytest.mark.autograder
@@ -109,7 +109,7 @@ def alone(s, x):
     return wrong
 
 
-# Each is true of numbers, but it says nothing about how they went wrong.
+# Each relation is true of some numbers, but says nothing about how they went wrong.
 EMPTY = {
     "proportions along an axis of one entry": ((3, 1), lambda s, x: np.tanh(x) + s),
     "differences along an axis of one entry": ((1, 4), lambda s, x: np.tanh(x) + s),
@@ -141,7 +141,7 @@ def doubled_and_moved(scores):
 
 
 def without_the_first_row(scores):
-    """Return the scores with zeros in the first row, as a query that sees nothing has them."""
+    """Return the scores with zeros in the first row, like those of a query that sees nothing."""
     return np.where(np.arange(len(scores))[:, None] > 0, scores, 0)
 
 
@@ -172,10 +172,10 @@ def test_a_known_mistake_is_named_without_a_relation(exercise):
 
 def test_a_long_array_that_is_wrong_at_both_ends_is_not_compared_at_every_place(monkeypatch):
     compared = []
-    equal_at = array_relations._equal_at
-    monkeypatch.setattr(array_relations, "_equal_at", lambda *places: compared.append(places) or equal_at(*places))
+    equal_at = arrays._equal_at
+    monkeypatch.setattr(arrays, "_equal_at", lambda *places: compared.append(places) or equal_at(*places))
     right = np.random.default_rng(0).normal(size=100)
-    assert not [*array_relations.relations_of_array("`shares`", ["T"], right, right**3, {}, {}, [])]
+    assert not [*arrays.relations_of_array("`shares`", ["T"], right, right**3, {}, {}, [])]
     assert len(compared) == 2
 
 

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from check import bundle_data, remaining, waiting_cells
+from check import bundle_data, handing_in, remaining, waiting_cells
 from check import checking as check_module
 from check.blank import is_blank
-from check.bundle_data import Notebook, fingerprint
+from check.bundle_data import Notebook, source_digest
 from check.checking import check
 from check.messages import sentence_as_html, with_links
 from check.remaining import what_is_left
@@ -34,7 +34,7 @@ def notebook(monkeypatch, tmp_path, key):
     for module in (check_module, remaining, waiting_cells):
         monkeypatch.setattr(module, "public_key", lambda name: key)
     monkeypatch.setenv(bundle_data.FOLDER, str(tmp_path))
-    rests_on = {fingerprint(cell): ["normalised"] for cell in (CELL, LATER)}
+    rests_on = {source_digest(cell): ["normalised"] for cell in (CELL, LATER)}
     (tmp_path / "chapters").mkdir(exist_ok=True)
     (tmp_path / "chapters/01_shares.json").write_text(Notebook(["normalised"], rests_on, {}).to_json())
 
@@ -67,14 +67,17 @@ def test_the_last_cell_shows_the_state_of_every_exercise(notebook, capsys, cell,
     assert capsys.readouterr().out == "\n".join([head, row, end, ""])
 
 
-def test_the_last_cell_names_weights_and_texts_too(notebook, tmp_path, capsys):
-    about = Notebook(["normalised"], {}, {}, weights=True, by_hand={"report": 12})
+@pytest.mark.parametrize("handed_in", [False, True])
+def test_the_last_cell_names_weights_and_texts_too(notebook, tmp_path, capsys, monkeypatch, handed_in):
+    monkeypatch.setattr(handing_in, "handed_in", handed_in)
+    about = Notebook(["normalised"], {}, {}, weights=4, by_hand={"report": 12})
     (tmp_path / "chapters/01_shares.json").write_text(about.to_json())
     what_is_left("01_shares", names(RIGHT))
-    assert (
-        "Run `hand_in(params, recipe)`: its output holds your weights. "
-        "Write `report`: your instructor gives up to 12 points for it. Save this notebook"
-    ) in capsys.readouterr().out
+    weights = "Run `hand_in(params, recipe)`: its output holds your weights, for up to 4 points. "
+    if handed_in:
+        weights = "The output of `hand_in` holds your weights, for up to 4 points. "
+    rest = "Write `report`: your instructor gives up to 12 points for it. The chapter has 20 points. Save this notebook"
+    assert weights + rest in capsys.readouterr().out
 
 
 def test_a_module_waits_for_pytorch(notebook, capsys, monkeypatch):

@@ -48,7 +48,7 @@ def spoiled(change):
         (lambda x: (*right(x), 1), "structure", "3 items where 2 are expected: end with `return shares, cache`."),
         (spoiled(lambda s, x: s[None]), "shape", "an extra axis of length 1"),
         (lambda x: (x / x.sum(-1), x), "raised", "Was an axis summed away? `keepdims=True` keeps it"),
-        (spoiled(lambda s, x: None), "type", "is a `return` missing"),
+        (spoiled(lambda s, x: None), "type", "`shares` is None where a NumPy array of float64 is expected."),
         (spoiled(lambda s, x: s.tolist()), "type", "a list where a NumPy array"),
         (spoiled(lambda s, x: s.astype(complex)), "type", "of complex128 where a NumPy array of float64"),
         (spoiled(lambda s, x: s.T), "shape", "transpose"),
@@ -75,8 +75,8 @@ def test_a_renamed_parameter_is_named(key):
     def normalised(values):
         return right(values)
 
-    normalised.__qualname__ = "normalised"  # as in a notebook
-    assert "must have these names" in graded(key, normalised).verdict.message
+    normalised.__qualname__ = "normalised"  # the name that it would have in a notebook
+    assert "your `def` line lacks `x`, and asks for `values`" in graded(key, normalised).verdict.message
 
 
 def test_each_aspect_earns_its_own_points(key):

@@ -10,7 +10,7 @@ import pytest
 from autograder.authoring import sketching
 from autograder.authoring import slips as compiling
 from autograder.authoring.exercise import Exercise
-from autograder.authoring.make_key import full_key, make_lazy_key, with_slips_like
+from autograder.authoring.make_key import full_key, make_lazy_key, narrowed_to
 from autograder.authoring.sketching import sketches_of_slips
 from autograder.authoring.slips import slips
 from check.calling import run, value_of
@@ -59,7 +59,7 @@ def result_of(key, function):
 
 
 def loops(x, gain, bias, statistics=lambda row: (row.mean(), row.var() + 1e-2), last=np.add):
-    """Return the same, computed row by row."""
+    """Return the same result, computed row by row."""
     output = np.empty_like(x)
     for index in np.ndindex(x.shape[:-1]):
         mean, variance = statistics(x[index])
@@ -205,7 +205,7 @@ def on_the_diagonal(x):
 
 
 def test_zeros_and_ones_have_no_slip():
-    """Another slip than a factor left out makes them, too, such as the zeroth power of a matrix."""
+    """Slips other than a missing factor make them too, such as the zeroth power of a matrix."""
     result = result_of(exercise_of(on_the_diagonal), lambda x: np.eye(len(x)))
     assert result.verdict.message.endswith("of the largest entry).")
 
@@ -307,7 +307,7 @@ def test_slips_are_run_without_checking_for_changed_inputs(key, monkeypatch):
     def called(inputs):
         raise AssertionError
 
-    monkeypatch.setattr(importlib.import_module("check.calling"), "fingerprints", called)
+    monkeypatch.setattr(importlib.import_module("check.calling"), "input_digests", called)
     exercise = Exercise(standardised, outputs={"rows": "... T d"}, section="Rows")
     assert sketches_of_slips(exercise, key)
 
@@ -320,7 +320,7 @@ def test_grading_runs_most_slips_on_one_case_only(exercise, words, monkeypatch):
     monkeypatch.setattr(sketching, "value_of", lambda *call: runs.append(call) or value_of(*call))
     whole = slip(key, outcomes)
     in_all, runs[:] = len(runs), []
-    assert slip(with_slips_like(key, outcomes), outcomes) == whole == words
+    assert slip(narrowed_to(key, outcomes), outcomes) == whole == words
     assert 2 * len(runs) < in_all
 
 
@@ -330,7 +330,7 @@ def test_the_weights_of_a_case_are_drawn_once_for_all_slips(exercise, monkeypatc
     draws = []
     drawn = np.random.default_rng
     monkeypatch.setattr(np.random, "default_rng", lambda seed: draws.append(seed) or drawn(seed))
-    assert slip(with_slips_like(key, outcomes), outcomes) == ""
+    assert slip(narrowed_to(key, outcomes), outcomes) == ""
     assert 0 < len(draws) <= 2 * len(key.cases)
 
 

@@ -174,7 +174,7 @@ def test_the_link_is_the_file(bundle):
     assert base64.b64decode(html.partition(handing_in.LINK)[2].partition('"')[0]) == raw
 
 
-def test_the_books_seed_is_no_error_since_the_released_chapter_has_it(bundle, capsys):
+def test_the_books_seed_is_not_an_error_since_the_released_chapter_has_it(bundle, capsys):
     handing_in.hand_in(params(), RECIPE | {"seed": 0})
     assert "Nothing was packed. The seed 0 is the book's" in capsys.readouterr().out
 

@@ -2,32 +2,34 @@
 
     python -m tests.explanations.judged [--vague]
 
-prints each wrong answer, what is wrong with it, and all that a student reads about it, then the share of answers whose
-mistake the judge names, or of which it gives a true relation.
+prints each wrong answer after a public report, what is wrong with it, and all that a student reads about it, then the
+share of these whose mistake the judge names, or for which it gives a true relation.
 """
 
 import argparse
 import importlib
 import pkgutil
 from collections import Counter
+from copy import copy
 from dataclasses import dataclass
+from functools import cache
 
 from tabulate import tabulate
 
-import tests.explanations
 from autograder.authoring.exercise import find_exercise
-from autograder.authoring.make_key import public_key
-from autograder.layout import chapter_names, number_and_word
+from autograder.authoring.make_key import make_key, public_key
+from autograder.layout import chapter_names, exercise_names, number_and_word
+from check.calling import run
+from check.key import Key
 from check.measuring import outcomes_of
-from check.scoring import Result, grade
+from check.scoring import Result, grade, judge
+from tests.explanations import answers
 from tests.explanations.registry import RIGHT, WRONG, Answer
 
-CHAPTERS = {number_and_word(chapter)[1]: chapter for chapter in chapter_names()}
-for module in pkgutil.iter_modules(tests.explanations.__path__):
-    if module.name in (*CHAPTERS, "right_layers", "right_training"):
-        importlib.import_module(f"tests.explanations.{module.name}")
+for module in pkgutil.iter_modules(answers.__path__):
+    importlib.import_module(f"{answers.__name__}.{module.name}")
 
-__all__ = ["RIGHT", "WRONG", "Judged", "judged"]
+__all__ = ["RIGHT", "WRONG", "Judged", "accepted", "judged"]
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,30 @@ def judged(answer: Answer) -> Judged:
     """Return what the judge says about an answer, with the public key of its exercise."""
     key = public_key(find_exercise(answer.exercise))
     result = grade(key, outcomes_of(answer.function, key))
-    slugs = {mistake: slug for slug, mistake in key.mistakes.items()}
+    slugs = {key.mistake(slug): slug for slug in (*key.mistakes, *key.inherited)}
     return Judged(result, tuple(slugs[mistake] for mistake in result.mistakes))
+
+
+@cache
+def bare_key(exercise: str, seed: int) -> Key:
+    """The key without its known mistakes, which take most of the time that a key takes."""
+    bare = copy(find_exercise(exercise))
+    bare.mistakes = {}
+    return make_key(bare, seed)
+
+
+def accepted(answer: Answer, seed: int) -> bool:
+    """Whether an answer passes every case of the key of that seed."""
+    key = bare_key(answer.exercise, seed)
+    return all(judge(key, case, run(answer.function, case.inputs)).passed for case in key.cases)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--vague", action="store_true", help="print only those that no name and no relation explains")
     options = parser.parse_args()
-    for answer in WRONG:
+    reported = [answer for answer in WRONG if answer.address]
+    for answer in reported:
         if not options.vague or answer.kind == "vague":
             seen = judged(answer)
             print(f"\n{answer.id} ({answer.kind})\n  {answer.function.__doc__}\n  {seen.text}")
@@ -64,8 +81,9 @@ def main() -> None:
                 print(f"  -> {mistake.name}")
     print()
     rows = []
-    for word in CHAPTERS:
-        kinds = Counter(answer.kind for answer in WRONG if answer.function.__module__.endswith(word))
+    for chapter in chapter_names():
+        word, names = number_and_word(chapter)[1], exercise_names(chapter)
+        kinds = Counter(answer.kind for answer in reported if answer.exercise in names)
         rows.append([word, kinds.total(), kinds["name"], kinds["relation"], kinds["vague"]])
     rows.append(["all", *(sum(column) for column in list(zip(*rows, strict=True))[1:])])
     print(tabulate(rows, headers=["chapter", "wrong answers", "named", "related", "vague"]))

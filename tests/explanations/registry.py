@@ -1,6 +1,6 @@
-"""Register wrong and right answers that public code and bug reports suggest.
+"""Register wrong and right answers, in any module of tests/explanations/answers/.
 
-For example, in tests/explanations/attention.py:
+For example:
 
 @wrong("softmax", "https://...", names="over_the_batch")
 def softmax_down_the_columns(scores):
@@ -11,6 +11,10 @@ def softmax_down_the_columns(scores):
 from collections.abc import Callable
 from dataclasses import dataclass
 
+SECRET = (20_260_101, 7)  # seeds of secret keys
+MANY = tuple(range(18))  # seeds for wrong answers that only some keys accepted
+SOME = MANY[:6]  # fewer seeds, for keys that take a second to make
+
 WRONG: list["Answer"] = []
 RIGHT: list["Answer"] = []
 
@@ -19,21 +23,26 @@ RIGHT: list["Answer"] = []
 class Answer:
     """An answer to an exercise, written for these tests.
 
-    exercise: its name. address: where people reported the mistake, or where this way to write the exercise is public.
+    exercise: its name. address: where people reported the mistake, or where this way to write the exercise is public;
+    "" if we thought of it ourselves.
     names: slugs of the known mistakes that are true of a wrong answer; the judge may name no other.
     says: parts of the sentences of a true relation or slip. With neither, the judge only says that values are wrong.
+    seeds: seeds of keys of which one, or the public key, once accepted a wrong answer; no explanation is expected then.
+    name: the name of its test, by default that of the function.
     """
 
     exercise: str
     function: Callable
-    address: str
+    address: str = ""
     names: tuple[str, ...] = ()
     says: str = ""
+    seeds: tuple[int, ...] = ()
+    name: str = ""
 
     @property
     def id(self) -> str:
-        """The name of its test."""
-        return f"{self.exercise}-{self.function.__name__}"
+        """The name of its test, with the exercise."""
+        return f"{self.exercise}-{self.name or self.function.__name__}"
 
     @property
     def kind(self) -> str:
@@ -41,9 +50,12 @@ class Answer:
         return "name" if self.names else "relation" if self.says else "vague"
 
 
-def wrong(exercise: str, address: str, *, names: str = "", says: str = "") -> Callable[[Callable], Callable]:
-    """Return a decorator for a wrong answer; its docstring says what is wrong. names: slugs, separated by spaces."""
-    return _register(WRONG, exercise, address, tuple(names.split()), says)
+def wrong(exercise: str, address: str = "", *, names: str = "", **more) -> Callable[[Callable], Callable]:
+    """Return a decorator for a wrong answer; its docstring says what is wrong.
+
+    names: slugs, separated by spaces. more: says, seeds and name, see Answer.
+    """
+    return _register(WRONG, exercise, address, names=tuple(names.split()), **more)
 
 
 def right(exercise: str, address: str) -> Callable[[Callable], Callable]:
@@ -51,9 +63,9 @@ def right(exercise: str, address: str) -> Callable[[Callable], Callable]:
     return _register(RIGHT, exercise, address)
 
 
-def _register(answers: list[Answer], exercise: str, address: str, names=(), says="") -> Callable[[Callable], Callable]:
+def _register(answers: list[Answer], exercise: str, address: str, **more) -> Callable[[Callable], Callable]:
     def register(function: Callable) -> Callable:
-        answers.append(Answer(exercise, function, address, names, says))
+        answers.append(Answer(exercise, function, address, **more))
         return function
 
     return register

@@ -13,9 +13,9 @@ from solutions.attention import (
     attention_weights,
     copies_predecessor,
     repaired_attention,
-    self_attention,
     softmax,
 )
+from solutions.self_attention import self_attention
 from tests.solutions.conftest import TOLERANCE, relative_error
 
 torch = pytest.importorskip("torch")

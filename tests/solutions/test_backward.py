@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from torch.nn import functional
 
-from solutions.attention import attention, self_attention, softmax
+from solutions.attention import attention, softmax
 from solutions.backward import (
     attention_backward,
     linear,
@@ -14,6 +14,7 @@ from solutions.backward import (
     self_attention_backward,
     softmax_backward,
 )
+from solutions.self_attention import self_attention
 from tests.solutions.comparing import (
     assert_close,
     assert_gradients_measured,

@@ -22,7 +22,7 @@ def test_gradients_are_slopes_except_where_they_are_the_bug(bug, rng):
 
     measured = numerical_gradient(lambda x: loss(x, *weights), x, h=1e-6)
     assert np.allclose(ours, measured, atol=1e-5) == (bug != ON_THE_WAY_BACK)
-    if bug == "gain at zero":  # relu has no slope there, and everyone takes 0
+    if bug == "gain at zero":  # relu has no slope there; by convention it is 0
         assert not any(gradient.any() for gradient in of_parameters)
         return
     for place, gradient in enumerate(of_parameters):

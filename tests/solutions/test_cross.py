@@ -1,12 +1,11 @@
 """Chapter 7: gradients for both inputs agree with central differences and with PyTorch; masks; three norms."""
 
 import numpy as np
+import parity
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional
 
-from solutions.attention import self_attention
 from solutions.cross import (
     copies_source,
     cross_attention,
@@ -15,12 +14,15 @@ from solutions.cross import (
     finds_subject,
     multi_head_cross_attention_backward,
 )
-from solutions.masking import causal_mask, masked_attention
+from solutions.masked_attention import masked_attention
+from solutions.masking import causal_mask
 from solutions.multihead import multi_head_attention
 from solutions.parameters import initialise
+from solutions.self_attention import self_attention
 from tests.solutions.comparing import (
     assert_close,
     assert_gradients_measured,
+    assert_same_as_torch,
     leading_axes,
     random_arrays,
     tree_map,
@@ -104,61 +106,16 @@ def test_gradients_of_the_decoder_layer_agree_with_central_differences(rng, lead
     )
 
 
-def to_pytorch(layer):
-    """Return an `nn.TransformerDecoderLayer` with these parameters: transposed, and with q, k and v packed."""
-    twin = nn.TransformerDecoderLayer(D_MODEL, N_HEADS, D_FF, dropout=0.0, batch_first=True)
-    twin = twin.to(torch.tensor(layer["norm_attention"]["gain"]).dtype)
-    state = {}
-    for ours, theirs in (("attention", "self_attn"), ("cross_attention", "multihead_attn")):
-        weights = [layer[ours][f"w_{name}"].T for name in ("query", "key", "value")]
-        state[f"{theirs}.in_proj_weight"] = np.concatenate(weights)
-        state[f"{theirs}.in_proj_bias"] = np.concatenate(
-            [layer[ours][f"b_{name}"] for name in ("query", "key", "value")]
-        )
-        state[f"{theirs}.out_proj.weight"] = layer[ours]["w_output"].T
-        state[f"{theirs}.out_proj.bias"] = layer[ours]["b_output"]
-    for ours, theirs in (("w_in", "linear1.weight"), ("w_out", "linear2.weight")):
-        state[theirs] = layer["feed_forward"][ours].T
-    state["linear1.bias"], state["linear2.bias"] = layer["feed_forward"]["b_in"], layer["feed_forward"]["b_out"]
-    for i, name in enumerate(("norm_attention", "norm_cross_attention", "norm_feed_forward"), 1):
-        state[f"norm{i}.weight"], state[f"norm{i}.bias"] = layer[name]["gain"], layer[name]["bias"]
-    twin.load_state_dict({name: torch.tensor(array) for name, array in state.items()})
-    return twin
-
-
 def test_the_decoder_layer_agrees_with_pytorch(rng, dtype):
-    x, memory = random_arrays(rng, dtype, (3, T, D_MODEL), (3, T_MEMORY, D_MODEL))
-    layer = random_layer(rng, dtype)
-    tokens_are_real = np.arange(T_MEMORY) < np.array([[7], [4], [1]])
-    output, cache = decoder_layer(x, memory, layer, N_HEADS, causal_mask(T), tokens_are_real[:, np.newaxis])
-    cotangent = rng.normal(size=output.shape).astype(dtype)
-    grad_x, grad_memory, grad_layer = decoder_layer_backward(cotangent, cache)
-
-    twin = to_pytorch(layer)
-    x_torch, memory_torch = (torch.tensor(array, requires_grad=True) for array in (x, memory))
-    # These masks mean the opposite of ours: True hides a position.
-    expected = twin(
-        x_torch,
-        memory_torch,
-        tgt_mask=~torch.tensor(causal_mask(T)),
-        memory_key_padding_mask=~torch.tensor(tokens_are_real),
+    inputs = *random_arrays(rng, dtype, (3, T, D_MODEL), (3, T_MEMORY, D_MODEL)), random_layer(rng, dtype)
+    future, padding = ~causal_mask(T), np.arange(T_MEMORY) >= np.array([[7], [4], [1]])
+    assert_same_as_torch(
+        lambda x, memory, params: decoder_layer(x, memory, params, N_HEADS, ~future, ~padding[:, np.newaxis]),
+        decoder_layer_backward,
+        parity.decoder_layer(D_MODEL, N_HEADS, D_FF, future, padding),
+        inputs,
+        rng,
     )
-    expected.backward(torch.tensor(cotangent))
-    assert output.dtype == grad_x.dtype == grad_memory.dtype == dtype
-    assert_close(output, expected.detach().numpy(), TOLERANCE[dtype])
-    assert_close((grad_x, grad_memory), (x_torch.grad.numpy(), memory_torch.grad.numpy()), TOLERANCE[dtype])
-    packed = twin.multihead_attn.in_proj_weight.grad.numpy()
-    names = ("query", "key", "value")
-    assert_close(
-        {name: grad_layer["cross_attention"][f"w_{name}"] for name in names},
-        {name: block.T for name, block in zip(names, np.split(packed, 3), strict=True)},
-        TOLERANCE[dtype],
-    )
-    for i, name in enumerate(("norm_attention", "norm_cross_attention", "norm_feed_forward"), 1):
-        norm = getattr(twin, f"norm{i}")
-        assert_close(
-            grad_layer[name], {"gain": norm.weight.grad.numpy(), "bias": norm.bias.grad.numpy()}, TOLERANCE[dtype]
-        )
 
 
 def test_a_memory_of_padding_gives_zeros_and_no_nan(rng):

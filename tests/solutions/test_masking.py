@@ -7,17 +7,16 @@ from torch.nn import functional
 
 from solutions.attention import attention, softmax
 from solutions.backward import attention_backward
+from solutions.masked_attention import masked_attention
 from solutions.masking import (
     causal_mask,
     leaks,
-    masked_attention,
     masked_softmax,
     padding_mask,
     streaming_attention,
     streaming_attention_backward,
     target_mask,
 )
-from solutions.memory import memory_mask
 from tests.solutions.comparing import (
     assert_close,
     assert_gradients_measured,
@@ -53,19 +52,12 @@ def test_the_target_mask_combines_the_causal_and_the_padding_mask():
     assert target_mask(tokens[np.newaxis], PAD).shape == (1, 2, 3, 3)
 
 
-def test_the_memory_mask_has_target_rows_and_source_columns():
-    source = np.array([[5, 6, 7, PAD], [8, PAD, PAD, PAD]])
-    mask = memory_mask(source, 2, PAD)
-    assert np.array_equal(mask, [[[YES, YES, YES, NO]] * 2, [[YES, NO, NO, NO]] * 2])
-    assert memory_mask(source[0], 3, PAD).shape == (3, 4)
-
-
 def test_masks_broadcast_with_scores_of_several_heads():
     n_batch, n_heads, T_source, T_target = 2, 3, 5, 4
     source, target = np.ones((n_batch, T_source), int), np.ones((n_batch, T_target), int)
     for mask, T_query, T_key in (
         (padding_mask(source, PAD), T_source, T_source),
-        (memory_mask(source, T_target, PAD), T_target, T_source),
+        (padding_mask(source, PAD), T_target, T_source),
         (target_mask(target, PAD), T_target, T_target),
     ):
         scores = n_batch, n_heads, T_query, T_key
@@ -174,7 +166,7 @@ def test_a_hidden_key_has_no_effect(rng, sizes, dtype):
 
 def test_queries_and_keys_must_have_the_same_width_under_a_mask_too(rng, sizes):
     queries, keys, values = attention_inputs(rng, sizes, (2,))
-    with pytest.raises(ValueError, match=f"d_key = {sizes.d_key - 1}.*d_key = {sizes.d_key}"):
+    with pytest.raises(ValueError, match=f"size {sizes.d_key} is different from {sizes.d_key - 1}"):
         masked_attention(queries[..., 1:], keys, values, np.ones((1, 1), bool))
 
 

@@ -7,15 +7,17 @@ import pytest
 import torch
 
 from solutions.attention import softmax
+from solutions.backward import numerical_gradient
 from solutions.position import (
     embed,
     embed_backward,
     looks_back,
     positional_embedding,
+    rotate,
+    rotate_backward,
     shift_matrix,
     sinusoidal_encoding,
 )
-from solutions.rotary import rotate
 from tests.solutions.conftest import relative_error
 
 pytestmark = pytest.mark.solutions
@@ -103,3 +105,27 @@ def test_rotating_is_the_shift_matrix_of_minus_the_position(rng):
     rows = np.stack([x[:, p] @ shift_matrix(-p, 8) for p in range(5)], axis=1)
     np.testing.assert_allclose(rotate(x, np.arange(5)), rows, atol=1e-12)
     assert rotate(x.astype(np.float32), np.arange(5)).dtype == np.float32
+
+
+@pytest.mark.parametrize("shape", [(5, 6), (2, 5, 8), (3, 2, 5, 2)])
+@pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-12), (np.float32, 5e-6)])
+def test_rotated_pairs_are_pytorch_s_complex_products_and_so_is_their_gradient(rng, shape, dtype, tolerance):
+    x, cotangent = rng.normal(size=(2, *shape)).astype(dtype)
+    positions = np.array([3, 0, 1, 250, 7])
+    ours = torch.tensor(x, requires_grad=True)
+    speeds = 10000.0 ** (-torch.arange(0, shape[-1], 2, dtype=torch.float64) / shape[-1])
+    angles = torch.tensor(positions)[:, None] * speeds
+    pairs = torch.view_as_complex(ours.unflatten(-1, (-1, 2)))
+    expected = torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2).to(ours.dtype)
+    expected.backward(torch.tensor(cotangent))
+    rotated, grad_x = rotate(x, positions), rotate_backward(cotangent, positions)
+    assert rotated.dtype == grad_x.dtype == dtype
+    assert relative_error(rotated, expected.detach().numpy()) <= tolerance
+    assert relative_error(grad_x, ours.grad.numpy()) <= tolerance
+
+
+def test_the_gradient_of_a_rotation_is_the_numerical_one(rng):
+    x, cotangent = rng.normal(size=(2, 3, 4, 6))
+    positions = np.array([5, 2, 0, 30])
+    measured = numerical_gradient(lambda x: (cotangent * rotate(x, positions)).sum(), x)
+    np.testing.assert_allclose(rotate_backward(cotangent, positions), measured, atol=1e-8)

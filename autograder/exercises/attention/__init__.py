@@ -1,1 +1,1 @@
-"""Chapter 1, attention: its exercises, each in a file of its own."""
+"""Exercises of chapter 1, attention, one in each file."""

@@ -1,10 +1,9 @@
-"""copies_predecessor: its cases, its known mistakes and its right rewrites."""
-
 import math
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.authoring.weights_to_choose import sentences
 from solutions import attention as reference
 
@@ -15,6 +14,7 @@ copies_predecessor = Exercise(
     measure="copying",
     unseen=("words", "asks"),
 )
+wrong = short_mistakes(copies_predecessor)
 
 THE_SCALE = "Why divide by the square root of the key width"
 
@@ -48,46 +48,30 @@ def weights(n_words, length, *, shift=-1, strength=None):
     return w_query, w_key, w_value
 
 
-@copies_predecessor.mistake("forgets that the scores are divided", reread=THE_SCALE)
-def not_scaled(n_words, length):
-    """Your queries would be strong enough if nothing divided the scores. Attention divides them by the square root of
-    d_key, so a strength of 8 becomes 8 / sqrt(d_key). Multiply the query by that root."""
-    return weights(n_words, length, strength=math.log(1000 * length))
-
-
-@copies_predecessor.mistake("asks with ones", reread="From scores to weights: the softmax")
-def strength_one(n_words, length):
-    """You look one back, but softly. With ones in the query and in the key, the score of the predecessor is below 1 and
-    all other scores are 0, so its weight is less than e times the weight of any other key. Multiply the query by a
-    large number."""
-    return weights(n_words, length, strength=1.0)
-
-
-@copies_predecessor.mistake("is sharp enough for short sentences only", reread="From scores to weights: the softmax")
-def strength_of_short_sentences(n_words, length):
-    """Your query has the same strength for every length. In a longer sentence more keys share the rest of the weight,
-    and a wider key divides the scores by more. Compute the strength from `length`."""
-    return weights(n_words, length, strength=20.0)
-
-
-@copies_predecessor.mistake("looks one ahead")
-def one_ahead(n_words, length):
-    """Each position finds the one after it. Either the shift has the wrong sign (`k=1` in place of `k=-1`), or w_query
-    and w_key are swapped. The query of position t must equal the key of position t - 1."""
-    return weights(n_words, length, shift=1)
-
-
-@copies_predecessor.mistake("looks at itself")
-def itself(n_words, length):
-    """Each position finds itself, because its query fits its own key best. Shift the rows of w_query or of w_key by
-    one: the query of position t must equal the key of position t - 1."""
-    return weights(n_words, length, shift=0)
-
-
-@copies_predecessor.mistake("looks two back")
-def two_back(n_words, length):
-    """Each position finds the one before its predecessor: your shift is too large by one."""
-    return weights(n_words, length, shift=-2)
+wrong("not_scaled", lambda n_words, length: weights(n_words, length, strength=math.log(1000 * length)))("""
+    forgets that the scores are divided -> Why divide by the square root of the key width
+    Your queries would be strong enough if nothing divided the scores. Attention divides them by the square root of
+    d_key, so a strength of 8 becomes 8 / sqrt(d_key). Multiply the query by that root.""")
+wrong("strength_one", weights, strength=1.0)("""
+    asks with ones -> From scores to weights: the softmax
+    Each position looks one back, but softly. With ones in the query and in the key, the score of the predecessor is
+    below 1 and all other scores are 0, so its weight is less than e times the weight of any other key. Multiply the
+    query by a large number.""")
+wrong("strength_of_short_sentences", weights, strength=20.0)("""
+    is sharp enough for short sentences only -> From scores to weights: the softmax
+    Your query has the same strength for every length. In a longer sentence, more keys share the rest of the weight, and
+    attention divides the scores by a larger root, because the keys are wider. Compute the strength from `length`.""")
+wrong("one_ahead", weights, shift=1)("""
+    looks one ahead
+    Each position finds the next position. Either the shift has the wrong sign (`k=1` instead of `k=-1`), or you swap
+    w_query and w_key. The query of position t must equal the key of position t - 1.""")
+wrong("itself", weights, shift=0)("""
+    looks at itself
+    Each position finds itself, because its query fits its own key best. Shift the rows of w_query or of w_key by one:
+    the query of position t must equal the key of position t - 1.""")
+wrong("two_back", weights, shift=-2)("""
+    looks two back
+    Each position finds the position two before it: your shift is too large by one.""")
 
 
 @copies_predecessor.mistake("looks at all words before it")
@@ -101,8 +85,8 @@ def all_before(n_words, length):
 
 @copies_predecessor.mistake("looks for its own word")
 def own_word(n_words, length):
-    """The query asks for its own word, and finds this word, wherever it occurs. To find the predecessor, the query
-    needs the position only: the rows of the words in w_query should be zero."""
+    """The query of each position asks for the word there, and finds this word wherever it occurs. To find the
+    predecessor, the query needs only the position: the rows of the words in w_query should be zero."""
     w_query, w_key, w_value = weights(n_words, length)
     words = np.vstack([np.eye(n_words), np.zeros((length, n_words))])
     return np.hstack([w_query, 3 * w_query.max() * words]), np.hstack([w_key, words]), w_value
@@ -116,18 +100,16 @@ def position_handed_over(n_words, length):
     return w_query, w_key, np.vstack([np.zeros((n_words, n_words)), np.eye(length, n_words)])
 
 
-@copies_predecessor.mistake("puts the positions first")
-def positions_first(n_words, length):
-    """Your matrices have the rows of the positions above those of the words. In x the columns of the words come first,
-    so row n_words + t of each matrix belongs to position t."""
-    return tuple(np.roll(w, length, axis=0) for w in weights(n_words, length))
-
-
-@copies_predecessor.mistake("returns the matrices transposed")
-def transposed(n_words, length):
-    """Your matrices have a column for each feature of x. A vector is a row in this book and the matrix is on its
-    right, `x @ w`, so each feature of x needs a row."""
-    return tuple(w.T for w in weights(n_words, length))
+wrong(
+    "positions_first", lambda n_words, length: tuple(np.roll(w, length, axis=0) for w in weights(n_words, length))
+)("""
+    puts the positions first
+    In your matrices, the rows of the positions are above those of the words. In x the columns of the words come first,
+    so row n_words + t of each matrix belongs to position t.""")
+wrong("transposed", lambda n_words, length: tuple(w.T for w in weights(n_words, length)))("""
+    returns the matrices transposed
+    Your matrices have a column for each feature of x. A vector is a row in this book and the matrix is on its right, `x
+    @ w`, so each feature of x needs a row.""")
 
 
 @copies_predecessor.equivalent
@@ -146,7 +128,7 @@ def rotated(n_words, length):
 
 @copies_predecessor.equivalent
 def points_on_a_circle(n_words, length):
-    """Two columns: the key of each position is a point on a circle, and its query points at the key before it."""
+    """Use two columns: the key of each position is a point on a circle, and its query points at the key before it."""
     angles = 2 * np.pi * np.arange(length) / length
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     no_words, no_positions = np.zeros((n_words, 2)), np.zeros((length, n_words))
@@ -156,7 +138,7 @@ def points_on_a_circle(n_words, length):
 
 @copies_predecessor.equivalent
 def points_on_a_parabola(n_words, length):
-    """The score 2 (t - 1) s - s² is largest where s = t - 1."""
+    """Use the score 2 (t - 1) s - s², which is largest at s = t - 1."""
     places = np.arange(length)
     w_query, w_key = np.zeros((2, n_words + length, 2))
     w_query[n_words:] = 20 * length * np.stack([2 * (places - 1), np.full(length, -1)], axis=1)
@@ -166,7 +148,7 @@ def points_on_a_parabola(n_words, length):
 
 @copies_predecessor.equivalent
 def in_whole_numbers(n_words, length):
-    """The first position asks for the last one, which it may."""
+    """Let the first position ask for the last position, which the task allows."""
     w_query, w_key = np.zeros((2, n_words + length, length), dtype=np.int64)
     w_query[n_words:] = 100 * length * np.roll(np.eye(length, dtype=np.int64), 1, axis=0)[:, ::-1]
     w_key[n_words:] = np.eye(length, dtype=np.int64)[:, ::-1]

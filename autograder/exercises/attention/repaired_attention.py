@@ -1,10 +1,9 @@
-"""repaired_attention: its cases, its known mistakes and its right rewrites."""
-
 import math
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.attention.attention import divided_at_the_end, key_by_key
 from autograder.exercises.attention.shared import roles, scores_of
 from autograder.exercises.attention.softmax import overflowing
@@ -16,6 +15,7 @@ repaired_attention = Exercise(
     section="Find the bug",
     solved_by=["attention"],
 )
+wrong = short_mistakes(repaired_attention)
 
 
 @repaired_attention.cases("the scale", points=2)
@@ -24,111 +24,81 @@ def _(draw):
     yield "two batch axes", roles(draw, 2)
 
 
+def of_width_one(draw, first_key, gap, dtype=np.float64):
+    """Draw queries, keys and values of width 1, whose scores rise from key to key. The root of every width is 1, so a
+    scale in the wrong place changes nothing, and each bug gets an aspect of its own.
+    """
+    n_batch, T_query, T_key = draw.sizes(3)
+    rising = np.arange(T_key) + np.tanh(draw.normal(n_batch, T_key)) / 4
+    queries = np.broadcast_to(1.0 + np.arange(T_query), (n_batch, T_query))
+    arrays = {"queries": queries, "keys": first_key + gap * rising, "values": draw.normal(n_batch, T_key)}
+    return {role: array[..., None].astype(dtype) for role, array in arrays.items()}
+
+
 @repaired_attention.cases("large scores", points=1)
 def _(draw):
-    inputs = roles(draw, 1)
-    yield "scores in the thousands", inputs | {"queries": 100 * inputs["queries"], "keys": 100 * inputs["keys"]}
-    inputs = roles(draw, 1)
-    far = {"queries": 30 + 30 * np.abs(inputs["queries"]), "keys": -30 - 30 * np.abs(inputs["keys"])}
-    yield "scores far below zero", inputs | far
+    yield "scores in the thousands", of_width_one(draw, 1000, 0.5)
+    yield "scores far below zero", of_width_one(draw, -1000, 0.5)
 
 
 @repaired_attention.cases("float32", points=1)
 def _(draw):
-    yield "float32", roles(draw, 1, dtype=np.float32)
+    yield "float32", of_width_one(draw, -1, 0.5, dtype=np.float32)
 
 
 def buggy(queries, keys, values, *, scale_late=False, overflow=False, promote=False, scale=None):
-    """The published function with any of its three mistakes left in, or with another scale."""
+    """Run the published function with some of its three mistakes left in, or with a different scale."""
     scale = math.sqrt(keys.shape[-1]) if scale is None else scale
     scores = scores_of(queries, keys) / (1 if scale_late else scale)
     output = (overflowing(scores) if overflow else reference.softmax(scores)) @ values / (scale if scale_late else 1)
     return output.astype(np.float64) if promote else output
 
 
-@repaired_attention.mistake("nothing is fixed yet", reread="Why divide by the square root of the key width")
-def as_published(queries, keys, values):
-    """All three mistakes are still there. Start with the one on the formula: at which step does the paper divide by
-    the root of d_key?"""
-    return buggy(queries, keys, values, scale_late=True, overflow=True, promote=True)
-
-
-@repaired_attention.mistake(
-    "one found: float32 stays float32; two to go", reread="Why divide by the square root of the key width"
-)
-def scale_and_overflow_left(queries, keys, values):
-    """float32 stays float32 now. Next: at which step does the paper divide by the root of d_key?"""
-    return buggy(queries, keys, values, scale_late=True, overflow=True, promote=False)
-
-
-@repaired_attention.mistake(
-    "one found: large scores are safe; two to go", reread="Why divide by the square root of the key width"
-)
-def scale_and_dtype_left(queries, keys, values):
-    """Large scores are safe now. Next: at which step does the paper divide by the root of d_key?"""
-    return buggy(queries, keys, values, scale_late=True, overflow=False, promote=True)
-
-
-@repaired_attention.mistake(
-    "one found: the scale is in its place; two to go", reread="From scores to weights: the softmax"
-)
-def overflow_and_dtype_left(queries, keys, values):
-    """The scale is in its place. Next: what happens to exp when a score is 1000?"""
-    return buggy(queries, keys, values, scale_late=False, overflow=True, promote=True)
-
-
-@repaired_attention.mistake(
-    "two found; the scale still comes after the softmax", reread="Why divide by the square root of the key width"
-)
-def scale_left(queries, keys, values):
-    """One is left: the division by the root of d_key still comes after the softmax. There it shrinks the output, but
-    the softmax has already seen the large scores."""
-    return buggy(queries, keys, values, scale_late=True, overflow=False, promote=False)
-
-
-@repaired_attention.mistake(
-    "the late division is gone, and nothing has come in its place",
-    reread="Why divide by the square root of the key width",
-)
-def scale_dropped(queries, keys, values):
-    """The division after the softmax is gone, and now nothing is divided by the root of d_key at all. It belongs on the
-    scores, before the softmax."""
-    return buggy(queries, keys, values, scale=1)
-
-
-@repaired_attention.mistake(
-    "the scores are multiplied by the root of d_key", reread="Why divide by the square root of the key width"
-)
-def scale_inverted(queries, keys, values):
-    """The scale is in its place now, before the softmax, but it is the wrong way round: the scores are multiplied by
-    the root of d_key, or divided by d_key ** -0.5, which is the same. Divide by it."""
-    return buggy(queries, keys, values, scale=1 / math.sqrt(keys.shape[-1]))
-
-
-@repaired_attention.mistake(
-    "the scores are divided by the root of d_value", reread="Why divide by the square root of the key width"
-)
-def scale_of_the_values(queries, keys, values):
-    """The scale is in its place now, before the softmax, but you take the width of the values. A score is a sum of
-    d_key products, so take the width of the keys."""
-    return buggy(queries, keys, values, scale=math.sqrt(values.shape[-1]))
-
-
-@repaired_attention.mistake("two found; large scores still overflow", reread="From scores to weights: the softmax")
-def overflow_left(queries, keys, values):
-    """One is left: exp of a large score is infinite, and infinity over infinity is NaN."""
-    return buggy(queries, keys, values, scale_late=False, overflow=True, promote=False)
-
-
-@repaired_attention.mistake("two found; float32 still comes back as float64")
-def dtype_left(queries, keys, values):
-    """One is left: float32 comes back as float64. `np.zeros` makes float64 unless you name another dtype, and what
-    `np.sqrt` returns for a Python number is float64, too. Both promote float32. Python's own numbers do not."""
-    return buggy(queries, keys, values, scale_late=False, overflow=False, promote=True)
+wrong("as_published", buggy, scale_late=True, overflow=True, promote=True)("""
+    nothing is fixed yet -> Why divide by the square root of the key width
+    All three mistakes are still there. Start with this experiment: make all values 1. An average of ones is 1, but your
+    output is not.""")
+wrong("scale_and_overflow_left", buggy, scale_late=True, overflow=True, promote=False)("""
+    one found: float32 stays float32; two to go -> Why divide by the square root of the key width
+    float32 stays float32 now. Next, make all values 1: an average of ones is 1, but your output is not.""")
+wrong("scale_and_dtype_left", buggy, scale_late=True, overflow=False, promote=True)("""
+    one found: large scores are safe; two to go -> Why divide by the square root of the key width
+    Large scores are safe now. Next, make all values 1: an average of ones is 1, but your output is not.""")
+wrong("overflow_and_dtype_left", buggy, scale_late=False, overflow=True, promote=True)("""
+    one found: the scale is in its place; two to go -> From scores to weights: the softmax
+    The scale is in the right place now. Next, multiply the queries by 1000 and look for NaN in the output.""")
+wrong("scale_left", buggy, scale_late=True, overflow=False, promote=False)("""
+    two found; an average of ones is still not 1 -> Why divide by the square root of the key width
+    One mistake is left. Make all values 1: an average of ones is 1, but your output is smaller unless d_key is 1. Which
+    operation comes after the division by the sum?""")
+wrong("scale_dropped", buggy, scale=1)("""
+    the late division is gone, and nothing has come in its place -> Why divide by the square root of the key width
+    The division after the softmax is gone, and now you divide nothing by the root of d_key. Divide the scores by it,
+    before the softmax.""")
+wrong(
+    "scale_inverted", lambda queries, keys, values: buggy(queries, keys, values, scale=1 / math.sqrt(keys.shape[-1]))
+)("""
+    the scores are multiplied by the root of d_key -> Why divide by the square root of the key width
+    The scale is in the right place now, before the softmax, but you multiply the scores by the root of d_key, or divide
+    them by d_key ** -0.5, which is the same. Divide by the root.""")
+wrong(
+    "scale_of_the_values", lambda queries, keys, values: buggy(queries, keys, values, scale=math.sqrt(values.shape[-1]))
+)("""
+    the scores are divided by the root of d_value -> Why divide by the square root of the key width
+    The scale is in the right place now, before the softmax, but you take the width of the values. A score is a sum of
+    d_key products, so take the width of the keys.""")
+wrong("overflow_left", buggy, scale_late=False, overflow=True, promote=False)("""
+    two found; large scores still give NaN -> From scores to weights: the softmax
+    One mistake is left. Multiply the queries by 1000, and the output contains NaN. Print the running sum after each
+    key.""")
+wrong("dtype_left", buggy, scale_late=False, overflow=False, promote=True)("""
+    two found; float32 still comes back as float64
+    One mistake is left: float32 comes back as float64. Print the dtype of each array that you make, and find the first
+    float64 array.""")
 
 
 def in_one_pass(queries, keys, values, *, total_shrinks=True, output_shrinks=True, start=-np.inf):
-    """Attention key by key with a running maximum, or with one of the mistakes that people make in it."""
+    """Compute attention key by key with a running maximum, or with a mistake that people make in this method."""
     highest = np.full((*queries.shape[:-1], 1), start, queries.dtype)
     total, output = np.zeros_like(highest), np.zeros((*queries.shape[:-1], values.shape[-1]), queries.dtype)
     for j in range(keys.shape[-2]):
@@ -141,35 +111,23 @@ def in_one_pass(queries, keys, values, *, total_shrinks=True, output_shrinks=Tru
     return output / total
 
 
-@repaired_attention.mistake(
-    "changes the maximum and corrects neither sum", reread="From scores to weights: the softmax"
-)
-def nothing_shrinks(queries, keys, values):
-    """When a key raises the maximum, the exponentials that you have added so far still have the old one in them. Both
-    sums need the factor exp(old maximum - new maximum), or find the maximum in a loop of its own."""
-    return in_one_pass(queries, keys, values, total_shrinks=False, output_shrinks=False)
-
-
-@repaired_attention.mistake("corrects the sum of the exponentials alone", reread="From scores to weights: the softmax")
-def only_total_shrinks(queries, keys, values):
-    """When a key raises the maximum, you correct the sum of the exponentials, but not the sum of the values, which
-    contains the same exponentials. It needs the same factor."""
-    return in_one_pass(queries, keys, values, output_shrinks=False)
-
-
-@repaired_attention.mistake("corrects the sum of the values alone", reread="From scores to weights: the softmax")
-def only_output_shrinks(queries, keys, values):
-    """When a key raises the maximum, you correct the sum of the values, but not the sum of the exponentials. It needs
-    the same factor."""
-    return in_one_pass(queries, keys, values, total_shrinks=False)
-
-
-@repaired_attention.mistake("begins with a maximum of 0", reread="From scores to weights: the softmax")
-def maximum_from_zero(queries, keys, values):
-    """The maximum begins at 0, so it stays there if all scores of a row are negative. If all scores of a row are far
+wrong("nothing_shrinks", in_one_pass, total_shrinks=False, output_shrinks=False)("""
+    changes the maximum and corrects neither sum -> From scores to weights: the softmax
+    When a key raises the maximum, the exponentials that you have added so far still contain the old maximum. Multiply
+    both sums by exp(old maximum - new maximum), or find the maximum in a loop of its own.""")
+wrong("only_total_shrinks", in_one_pass, output_shrinks=False)("""
+    corrects the sum of the exponentials alone -> From scores to weights: the softmax
+    When a key raises the maximum, you correct the sum of the exponentials, but not the sum of the values, which
+    contains the same exponentials. Multiply this sum by the same factor.""")
+wrong("only_output_shrinks", in_one_pass, total_shrinks=False)("""
+    corrects the sum of the values alone -> From scores to weights: the softmax
+    When a key raises the maximum, you correct the sum of the values, but not the sum of the exponentials. Multiply this
+    sum by the same factor.""")
+wrong("maximum_from_zero", in_one_pass, start=0.0)("""
+    begins with a maximum of 0 -> From scores to weights: the softmax
+    Your maximum begins at 0, so it stays there if all scores of a row are negative. If all scores of a row are far
     below 0, all their exponentials are 0, and so is their sum. Begin with minus infinity, or with the score of the
-    first key."""
-    return in_one_pass(queries, keys, values, start=0.0)
+    first key.""")
 
 
 @repaired_attention.mistake("takes one maximum for all queries", reread="From scores to weights: the softmax")

@@ -1,10 +1,10 @@
-"""What the exercises of chapter 1 share: queries, keys and values to draw, and their scores."""
+"""Draw queries, keys and values, and compute their scores, for the exercises of chapter 1."""
 
 import numpy as np
 
 
 def roles(draw, n_batch_axes=0, dtype=np.float64):
-    """Queries, keys and values in which no two sizes agree."""
+    """Draw queries, keys and values whose sizes all differ."""
     T_query, T_key, d_key, d_value, *batch = draw.sizes(4 + n_batch_axes)
     return {
         "queries": draw.normal(*batch, T_query, d_key, dtype=dtype),
@@ -13,20 +13,15 @@ def roles(draw, n_batch_axes=0, dtype=np.float64):
     }
 
 
-def steep(w_query, scores, height):
-    """The query's projection, scaled so that the largest of these scores (in size) becomes `height`."""
-    return w_query * (height / scores.flat[np.abs(scores).argmax()])
-
-
 def unequal(draw, queries_narrow):
-    """Queries and keys that do not fit, though one of their widths is 1 and would broadcast."""
+    """Draw queries and keys that do not fit, although one of their widths is 1 and would broadcast."""
     T_query, T_key, d_key = draw.sizes(3)
     narrow, wide = draw.normal(T_query, 1), draw.normal(T_key, d_key)
     return {"queries": narrow, "keys": wide} if queries_narrow else {"queries": wide, "keys": narrow}
 
 
 def without(inputs, size_one):
-    """The inputs with one of their sizes cut down to 1: T_query, T_key or d_key."""
+    """Return the inputs with one of their sizes cut down to 1: T_query, T_key or d_key."""
     q, k, v = inputs["queries"], inputs["keys"], inputs.get("values")
     if size_one == "T_query":
         q = q[..., :1, :]
@@ -38,5 +33,5 @@ def without(inputs, size_one):
 
 
 def scores_of(queries, keys):
-    """Unscaled scores."""
+    """Return the unscaled scores."""
     return queries @ keys.swapaxes(-1, -2)

@@ -1,1 +1,1 @@
-"""Chapter 2, the backward pass: its exercises, each in a file of its own."""
+"""Exercises of chapter 2, the backward pass, one in each file."""

@@ -1,16 +1,13 @@
-"""attention_backward: its cases, its known mistakes and its right rewrites."""
-
 import math
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.backward.shared import shifted, turned
 from autograder.exercises.backward.softmax_backward import (
     both_terms_multiplied_out,
     diagonal_jacobian,
-    over_the_rows,
-    softmax_skipped,
     with_the_jacobian,
 )
 from solutions import attention as forward
@@ -21,12 +18,12 @@ attention_backward = Exercise(
     outputs={"grad_queries": "... T_query d_key", "grad_keys": "... T_key d_key", "grad_values": "... T_key d_value"},
     order=("grad_values", "grad_queries", "grad_keys"),
     section="Attention, walked backwards",
-    uses=("softmax_backward",),
 )
+wrong = short_mistakes(attention_backward)
 
 
 def attended(draw, n_batch_axes=0, dtype=np.float64, **sizes):
-    """A random cotangent and the cache that attention left, no two sizes alike unless given."""
+    """Return a random cotangent and the cache of attention. All sizes differ, except those that you give."""
     names = ("T_query", "T_key", "d_key", "d_value")
     drawn = draw.sizes(4 + n_batch_axes)
     batch = drawn[4:]
@@ -54,10 +51,10 @@ def _(draw):
 
 @attention_backward.cases("weights that a mask has shaped", points=1)
 def _(draw):
-    inputs = attended(draw, 1)
+    inputs = attended(draw, 1, T_key=8)
     *roles, weights = inputs["cache"]
     allowed = draw.rng.random(weights.shape) < 0.7
-    allowed[..., :2] = True, False
+    allowed[..., :3] = True, False, True  # a query that sees a single key passes no gradient back to its scores
     allowed[0, 0] = False
     masked = weights * allowed
     total = masked.sum(axis=-1, keepdims=True)
@@ -72,104 +69,66 @@ def _(draw):
         yield f"{size} = 1", attended(draw, 1, **{size: 1})
 
 
-def walked(grad_output, cache, *, through=reference.softmax_backward, scale=None, queries_from=None, keys_from=None):
-    """The backward pass with one of its parts replaced.
+def walked(
+    grad_output, cache, *,
+    through=reference.softmax_backward, scale=lambda g, queries, keys, *_: 1 / math.sqrt(keys.shape[-1]),
+    queries_from=lambda grad_scores, grad_weights, queries, keys, values: grad_scores @ keys,
+    keys_from=lambda grad_scores, grad_weights, queries, keys, values: turned(grad_scores) @ queries,
+):  # fmt: skip
+    """Run the backward pass with one of its parts replaced.
 
-    through: the backward pass of the softmax. scale: a factor; 1 / sqrt(d_key) if None. queries_from, keys_from: what
-    makes that gradient, all but the scale, from grad_scores and the cache.
+    through: the backward pass of the softmax. scale: from the cotangent and the cache to a factor. queries_from,
+    keys_from: functions that return these gradients without the scale.
     """
     queries, keys, values, weights = cache
-    scale = 1 / math.sqrt(keys.shape[-1]) if scale is None else scale
-    grad_scores = through(grad_output @ turned(values), weights)
-    grad_queries = queries_from(grad_scores, cache) if queries_from else grad_scores @ keys
-    grad_keys = keys_from(grad_scores, cache) if keys_from else turned(grad_scores) @ queries
-    return grad_queries * scale, grad_keys * scale, turned(weights) @ grad_output
+    grad_weights, factor = grad_output @ turned(values), scale(grad_output, *cache)
+    found = through(grad_weights, weights), grad_weights, queries, keys, values
+    return queries_from(*found) * factor, keys_from(*found) * factor, turned(weights) @ grad_output
 
 
-@attention_backward.mistake("forgets the scale")
-def scale_forgotten(grad_output, cache):
-    """The forward pass divided the scores by the square root of d_key, so the gradients of queries and keys have the
-    same factor. Without it both are too large by that root."""
-    return walked(grad_output, cache, scale=1)
+def changed(grad_output, cache, *, change):
+    """Apply a function to the three right gradients and the root of d_key."""
+    return change(*reference.attention_backward(grad_output, cache), math.sqrt(cache[1].shape[-1]))
 
 
-@attention_backward.mistake("multiplies by the root of d_key instead of dividing")
-def scale_inverted(grad_output, cache):
-    """A factor stays the same factor in the backward pass: if the forward pass divides by the root of d_key, so does
-    the backward pass. You multiply."""
-    return walked(grad_output, cache, scale=math.sqrt(cache[1].shape[-1]))
-
-
-@attention_backward.mistake("applies the scale twice")
-def scale_twice(grad_output, cache):
-    """Your gradients of queries and keys are divided by d_key: the root of d_key once on the scores, and once more on
-    the products. The forward pass applies it once, so apply it once here."""
-    return walked(grad_output, cache, scale=1 / cache[1].shape[-1])
-
-
-@attention_backward.mistake("scales the queries' gradient only")
-def keys_unscaled(grad_output, cache):
-    """The queries' gradient has the factor 1 / sqrt(d_key), but the keys' gradient does not. The factor belongs to the
-    scores, and both got their gradient through them."""
-    right = reference.attention_backward(grad_output, cache)
-    return right[0], right[1] * math.sqrt(cache[1].shape[-1]), right[2]
-
-
-@attention_backward.mistake("scales the keys' gradient only")
-def queries_unscaled(grad_output, cache):
-    """The keys' gradient has the factor 1 / sqrt(d_key), but the queries' gradient does not. The factor belongs to the
-    scores, and both got their gradient through them."""
-    right = reference.attention_backward(grad_output, cache)
-    return right[0] * math.sqrt(cache[1].shape[-1]), right[1], right[2]
-
-
-@attention_backward.mistake("scales the values' gradient, too")
-def values_scaled(grad_output, cache):
-    """The values' gradient is divided by the root of d_key, as those of queries and keys are. The scale was applied to
-    the scores, before the softmax. The values come in after it."""
-    right = reference.attention_backward(grad_output, cache)
-    return right[0], right[1], right[2] / math.sqrt(cache[1].shape[-1])
-
-
-@attention_backward.mistake("takes the scale from the gradient that arrives")
-def scaled_by_d_value(grad_output, cache):
-    """You divide by the root of d_value, the last axis of grad_output. The forward pass divided by the root of d_key,
-    the width of queries and keys."""
-    return walked(grad_output, cache, scale=1 / math.sqrt(grad_output.shape[-1]))
-
-
-@attention_backward.mistake("scales by the number of keys")
-def scaled_by_T_key(grad_output, cache):
-    """You divide by the root of T_key, which is the last axis of the *scores*. The forward pass divided by the root of
-    d_key, the width of queries and keys."""
-    return walked(grad_output, cache, scale=1 / math.sqrt(cache[3].shape[-1]))
-
-
-@attention_backward.mistake("divides by the size of the batch", reread="The chain rule, path by path")
-def divided_by_the_batch(grad_output, cache):
-    """All three gradients are divided by the length of the first axis. The forward pass keeps the sentences apart. If
-    the loss is a mean, its division is already in grad_output."""
-    n = len(grad_output) if grad_output.ndim > 2 else 1
-    return tuple(grad / n for grad in reference.attention_backward(grad_output, cache))
-
-
-@attention_backward.mistake(
-    "gives softmax_backward its arguments in the wrong order",
-    reread="The softmax Jacobian, and why one never builds it",
-)
-def softmax_arguments_exchanged(grad_output, cache):
-    """You pass the weights where their gradient belongs, and the gradient where the weights belong. Both have the same
-    shape, so there is no error. It is softmax_backward(grad_weights, weights)."""
-    return walked(grad_output, cache, through=lambda g, weights: reference.softmax_backward(weights, g))
-
-
-@attention_backward.mistake(
-    "treats the softmax's Jacobian as diagonal", reread="The softmax Jacobian, and why one never builds it"
-)
-def attention_with_a_diagonal_jacobian(grad_output, cache):
-    """Your softmax backward is s(1 - s) times the cotangent. The values' gradient does not notice; those of queries and
-    keys are wrong, since a score moves *every* weight of its row."""
-    return walked(grad_output, cache, through=diagonal_jacobian)
+wrong("scale_forgotten", walked, scale=lambda *_: 1)("""
+    forgets the scale
+    The forward pass divided the scores by the square root of d_key, so the gradients of queries and keys have the same
+    factor. Without the factor, both are too large by this root.""")
+wrong("scale_inverted", walked, scale=lambda g, queries, keys, *_: math.sqrt(keys.shape[-1]))("""
+    multiplies by the root of d_key instead of dividing
+    A factor stays the same factor in the backward pass: if the forward pass divides by the root of d_key, so does the
+    backward pass. You multiply.""")
+wrong("scale_twice", walked, scale=lambda g, queries, keys, *_: 1 / keys.shape[-1])("""
+    applies the scale twice
+    You divide the gradients of queries and keys by the root of d_key twice: once on the scores, and once more on the
+    products. The forward pass divides once, so divide once here.""")
+wrong("keys_unscaled", changed, change=lambda q, k, v, root: (q, k * root, v))("""
+    scales the queries' gradient only
+    The queries' gradient has the factor 1 / sqrt(d_key), but the keys' gradient does not. The factor belongs to the
+    scores, and both gradients come through the scores.""")
+wrong("queries_unscaled", changed, change=lambda q, k, v, root: (q * root, k, v))("""
+    scales the keys' gradient only
+    The keys' gradient has the factor 1 / sqrt(d_key), but the queries' gradient does not. The factor belongs to the
+    scores, and both gradients come through the scores.""")
+wrong("values_scaled", changed, change=lambda q, k, v, root: (q, k, v / root))("""
+    scales the values' gradient, too
+    You divide the values' gradient by the root of d_key, like those of queries and keys. The forward pass scaled only
+    the scores, before the softmax. The values come in after the softmax.""")
+wrong("scaled_by_d_value", walked, scale=lambda g, *_: 1 / math.sqrt(g.shape[-1]))("""
+    takes the scale from the gradient that arrives
+    You divide by the root of d_value, the last axis of grad_output. The forward pass divided by the root of d_key, the
+    width of queries and keys.""")
+wrong("scaled_by_T_key", walked, scale=lambda g, *cache: 1 / math.sqrt(cache[3].shape[-1]))("""
+    scales by the number of keys
+    You divide by the root of T_key, which is the last axis of the *scores*. The forward pass divided by the root of
+    d_key, the width of queries and keys.""")
+wrong(
+    "divided_by_the_batch", changed, change=lambda *found: tuple(g / (len(g) if g.ndim > 2 else 1) for g in found[:3])
+)("""
+    divides by the size of the batch -> The chain rule, path by path
+    You divide all three gradients by the length of the first axis. The forward pass treats each sentence separately. If
+    the loss is a mean, its division is already in grad_output.""")
 
 
 @attention_backward.mistake(
@@ -177,135 +136,100 @@ def attention_with_a_diagonal_jacobian(grad_output, cache):
     reread="The softmax Jacobian, and why one never builds it",
 )
 def diagonal_without_scale(grad_output, cache):
-    """Two things at once in the gradients of queries and keys. Your softmax backward is s(1 - s) times the cotangent,
-    where a score moves *every* weight of its row; and the factor 1 / sqrt(d_key) of the scores is missing."""
-    return walked(grad_output, cache, through=diagonal_jacobian, scale=1)
+    """The gradients of queries and keys contain two mistakes. Your softmax backward is s(1 - s) times the cotangent,
+    although a score changes *every* weight of its row. And the factor 1 / sqrt(d_key) of the scores is missing."""
+    return walked(grad_output, cache, through=diagonal_jacobian, scale=lambda *_: 1)
 
 
-@attention_backward.mistake("leaves out the softmax")
-def attention_without_the_softmax(grad_output, cache):
-    """You take the gradient of the weights for the gradient of the scores. The softmax is between the two: call your
-    `softmax_backward`."""
-    return walked(grad_output, cache, through=softmax_skipped)
-
-
-@attention_backward.mistake("goes past the softmax to the queries")
-def past_the_softmax_to_the_queries(grad_output, cache):
-    """The queries' gradient is made with grad_weights, that of the keys with grad_scores. Both must go back through the
-    softmax, so use grad_scores for both."""
-    grad_weights = grad_output @ turned(cache[2])
-    return walked(grad_output, cache, queries_from=lambda grad_scores, cache: grad_weights @ cache[1])
-
-
-@attention_backward.mistake("goes past the softmax to the keys")
-def past_the_softmax_to_the_keys(grad_output, cache):
-    """The keys' gradient is made with grad_weights, that of the queries with grad_scores. Both must go back through the
-    softmax, so use grad_scores for both."""
-    grad_weights = grad_output @ turned(cache[2])
-    return walked(grad_output, cache, keys_from=lambda grad_scores, cache: turned(grad_weights) @ cache[0])
-
-
-@attention_backward.mistake(
-    "goes back through the softmax along the wrong axis", reread="The softmax Jacobian, and why one never builds it"
-)
-def attention_over_the_rows(grad_output, cache):
-    """The row sum of the softmax's backward runs down the columns. Each query has its own softmax, along the keys, and
-    so its own sum: the last axis."""
-    return walked(grad_output, cache, through=over_the_rows)
-
-
-@attention_backward.mistake("builds the keys' gradient with the scores' gradient not transposed")
-def keys_from_rows(grad_output, cache):
-    """The keys' gradient uses grad_scores where it needs its transpose. A key is a *column* of the scores: its gradient
-    gathers from all queries, down that column. As long as there are as many queries as keys, only the numbers are
-    wrong."""
-    return walked(grad_output, cache, keys_from=lambda grad_scores, cache: grad_scores @ cache[0])
-
-
-@attention_backward.mistake("leaves the keys' gradient transposed", reread="The gradients of a product")
-def keys_left_turned(grad_output, cache):
-    """You return the gradient of keys^T, the matrix in the product, and not that of the keys: transpose it back. By the
-    transpose rule, the gradient of a transpose is the transpose of the gradient."""
-    grad_queries, grad_keys, grad_values = reference.attention_backward(grad_output, cache)
-    return grad_queries, turned(grad_keys), grad_values
-
-
-@attention_backward.mistake("builds the keys' gradient from the keys", reread="The gradients of a product")
-def keys_from_keys(grad_output, cache):
-    """In scores = queries keys^T the gradient of each factor is made with the *other* one: keys in that of the queries,
-    queries in that of the keys. You used the keys twice."""
-    return walked(grad_output, cache, keys_from=lambda grad_scores, cache: turned(grad_scores) @ cache[1])
-
-
-@attention_backward.mistake("builds the queries' gradient from the queries", reread="The gradients of a product")
-def queries_from_queries(grad_output, cache):
-    """In scores = queries keys^T the gradient of each factor is made with the *other* one: keys in that of the queries,
-    queries in that of the keys. You used the queries twice."""
-    return walked(grad_output, cache, queries_from=lambda grad_scores, cache: grad_scores @ cache[0])
-
-
-@attention_backward.mistake("builds the keys' gradient from the values")
-def keys_from_values(grad_output, cache):
-    """Your keys' gradient multiplies by the values where the queries belong. Values take no part in a score, so they
-    cannot be in its gradient."""
-    return walked(grad_output, cache, keys_from=lambda grad_scores, cache: turned(grad_scores) @ cache[2])
+wrong(
+    "past_the_softmax_to_the_queries",
+    walked,
+    queries_from=lambda grad_scores, grad_weights, queries, keys, values: grad_weights @ keys,
+)("""
+    goes past the softmax to the queries
+    You make the queries' gradient with grad_weights, but that of the keys with grad_scores. Both must go back through
+    the softmax, so use grad_scores for both.""")
+wrong(
+    "past_the_softmax_to_the_keys",
+    walked,
+    keys_from=lambda grad_scores, grad_weights, queries, *_: turned(grad_weights) @ queries,
+)("""
+    goes past the softmax to the keys
+    You make the keys' gradient with grad_weights, but that of the queries with grad_scores. Both must go back through
+    the softmax, so use grad_scores for both.""")
+wrong("keys_from_rows", walked, keys_from=lambda grad_scores, grad_weights, queries, *_: grad_scores @ queries)("""
+    builds the keys' gradient with the scores' gradient not transposed
+    Your keys' gradient uses grad_scores instead of its transpose. A key belongs to a *column* of the scores, so its
+    gradient gathers from all queries, down this column. If there are as many queries as keys, only the numbers are
+    wrong.""")
+wrong("keys_left_turned", changed, change=lambda q, k, v, root: (q, turned(k), v))("""
+    leaves the keys' gradient transposed -> The gradients of a product
+    You return the gradient of keys^T, the matrix in the product, and not that of the keys. Transpose it back. By the
+    transpose rule, the gradient of a transpose is the transpose of the gradient.""")
+wrong("keys_from_keys", walked, keys_from=lambda grad_scores, w, queries, keys, values: turned(grad_scores) @ keys)("""
+    builds the keys' gradient from the keys -> The gradients of a product
+    In scores = queries keys^T, the gradient of each factor contains the *other* factor: the queries' gradient contains
+    the keys, and the keys' gradient the queries. You used the keys twice.""")
+wrong(
+    "queries_from_queries", walked, queries_from=lambda grad_scores, w, queries, keys, values: grad_scores @ queries
+)("""
+    builds the queries' gradient from the queries -> The gradients of a product
+    In scores = queries keys^T, the gradient of each factor contains the *other* factor: the queries' gradient contains
+    the keys, and the keys' gradient the queries. You used the queries twice.""")
+keys_from_values = wrong(
+    "keys_from_values", walked, keys_from=lambda grad_scores, w, queries, keys, values: turned(grad_scores) @ values
+)("""
+    builds the keys' gradient from the values
+    Your keys' gradient multiplies by the values instead of the queries. A score does not contain the values, so its
+    gradient cannot contain them.""")
 
 
 @attention_backward.mistake("does not transpose the weights for the values")
 def values_from_rows(grad_output, cache):
-    """The values' gradient uses the weights where it needs their transpose. A value is read by *all* queries, each with
-    its own weight: it gathers down a column of the weights."""
+    """Your values' gradient uses the weights instead of their transpose. *All* queries read a value, each with its own
+    weight, so its gradient gathers down a column of the weights."""
     grad_queries, grad_keys, _ = reference.attention_backward(grad_output, cache)
     return grad_queries, grad_keys, cache[3] @ grad_output
 
 
-@attention_backward.mistake("takes the loss for a plain sum", reread="The chain rule, path by path")
-def ones_for_the_loss(grad_output, cache):
-    """Your gradients are those of the sum of all outputs, whatever grad_output is. Only grad_output tells you how the
-    loss depends on each output: start from it."""
-    return reference.attention_backward(np.ones_like(grad_output), cache)
+wrong(
+    "ones_for_the_loss", lambda grad_output, cache: reference.attention_backward(np.ones_like(grad_output), cache)
+)("""
+    takes the loss for a plain sum -> The chain rule, path by path
+    Your gradients are those of the sum of all outputs, whatever grad_output is. Only grad_output tells you how the loss
+    depends on each output: start from it.""")
 
 
 @attention_backward.mistake("computes the weights anew")
 def weights_anew(grad_output, cache):
-    """You compute the weights again from queries and keys instead of taking them from the cache. Here they are the
-    same, at twice the cost. Once a mask has shaped the weights, as in chapter 3, they differ."""
+    """You compute the weights again from queries and keys instead of taking them from the cache. Here the weights are
+    the same, at twice the cost. After a mask, as in chapter 3, they differ."""
     queries, keys, values, _ = cache
     again = forward.attention_weights(queries, keys)
     return reference.attention_backward(grad_output, (queries, keys, values, again))
 
 
-@attention_backward.mistake("takes the weights from another item of the batch", reread="A check that is blind")
+@attention_backward.mistake("takes the weights from another item of the batch", reread="Why ones test nothing")
 def weights_of_another(grad_output, cache):
-    """Each sentence gets its gradients from the weights of another one. If all sentences of the batch are copies, this
-    does not show; with different sentences everything is wrong."""
+    """Each sentence gets its gradients from the weights of another sentence. If all sentences of the batch are copies,
+    this does not show; with different sentences everything is wrong."""
     queries, keys, values, weights = cache
     other = shifted(weights) if weights.ndim > 2 else weights
     return reference.attention_backward(grad_output, (queries, keys, values, other))
 
 
-@attention_backward.mistake("returns the gradients in the order of the derivation")
-def values_first(grad_output, cache):
-    """The gradients are right, but in the wrong order: the values' comes first in the derivation, but a backward
-    function returns in the order of the forward's arguments, queries, keys, values."""
-    grad_queries, grad_keys, grad_values = reference.attention_backward(grad_output, cache)
-    return grad_values, grad_queries, grad_keys
-
-
-@attention_backward.mistake("exchanges the gradients of queries and keys")
-def queries_and_keys_exchanged(grad_output, cache):
-    """The gradients of queries and keys are swapped. With as many queries as keys the shapes agree, and there is no
-    error. Return queries, keys, values, the order of the forward's arguments."""
-    grad_queries, grad_keys, grad_values = reference.attention_backward(grad_output, cache)
-    return grad_keys, grad_queries, grad_values
-
-
-@attention_backward.mistake("returns float64 whatever the dtype is")
-def promoted(grad_output, cache):
-    """float32 came back as float64. `np.sqrt(d_key)` is a float64 *NumPy* scalar and promotes every array it touches;
-    `math.sqrt(d_key)` is a plain Python number and promotes nothing."""
-    scale = np.float64(1 / math.sqrt(cache[1].shape[-1]))
-    return walked(grad_output, cache, scale=scale)
+wrong("values_first", changed, change=lambda q, k, v, root: (v, q, k))("""
+    returns the gradients in the order of the derivation
+    The gradients are right, but in the wrong order. In the derivation the values' gradient comes first, but a backward
+    function returns gradients in the order of the forward pass's arguments: queries, keys, values.""")
+wrong("queries_and_keys_exchanged", changed, change=lambda q, k, v, root: (k, q, v))("""
+    exchanges the gradients of queries and keys
+    You swap the gradients of queries and keys. With as many queries as keys the shapes agree, and there is no error.
+    Return the gradients in the order of the forward pass's arguments: queries, keys, values.""")
+wrong("promoted", walked, scale=lambda g, queries, keys, *_: np.float64(1 / math.sqrt(keys.shape[-1])))("""
+    returns float64 whatever the dtype is
+    float32 came back as float64. `np.sqrt(d_key)` is a float64 *NumPy* scalar and promotes every array it touches;
+    `math.sqrt(d_key)` is a plain Python number and promotes nothing.""")
 
 
 @attention_backward.equivalent
@@ -336,7 +260,8 @@ def query_by_query(grad_output, cache):
 
 @attention_backward.equivalent
 def with_the_output(grad_output, cache):
-    """The row sum of weights times their gradient is that of the output times its own: fused kernels use it."""
+    """Replace the row sum of weights times their gradient by that of the output times its gradient, as fused kernels
+    do."""
     _, _, values, weights = cache
     row_sum = (grad_output * (weights @ values)).sum(axis=-1, keepdims=True)
     return list(walked(grad_output, cache, through=lambda grad_weights, weights: weights * (grad_weights - row_sum)))
@@ -345,4 +270,4 @@ def with_the_output(grad_output, cache):
 @attention_backward.equivalent
 def scaled_before_the_products(grad_output, cache):
     root = math.sqrt(cache[0].shape[-1])
-    return walked(grad_output, cache, through=lambda g, weights: with_the_jacobian(g, weights) / root, scale=1)
+    return walked(grad_output, cache, through=lambda g, w: with_the_jacobian(g, w) / root, scale=lambda *_: 1)

@@ -1,17 +1,18 @@
-"""diagnose_gradient: its cases, its known mistakes and its right rewrites."""
-
 import math
 
 import numpy as np
 
 from autograder.authoring.diagnoses import overlooked, renamed
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import changing, short_mistakes
 from solutions import backward as reference
 from solutions.attention import softmax
 
 diagnose_gradient = Exercise(
     reference.diagnose_gradient, outputs={"slip": "", "first": ""}, section="Name the slip from the slopes"
 )
+wrong = short_mistakes(diagnose_gradient)
+changed = changing(reference.diagnose_gradient)
 ORDER = "grad_values", "grad_weights", "grad_scores", "grad_queries", "grad_keys"
 
 
@@ -61,7 +62,7 @@ def slopes(draw, slip, place):
 
 
 def drawn(draw, *slips):
-    """Right gradients and those of each (slip, places), in an order and under names that tell nothing."""
+    """Yield right gradients and those of each (slip, places), in random order and under neutral names."""
     pairs = [("nothing", ("nowhere",)), *slips]
     for i, which in enumerate(draw.rng.permutation(len(pairs)), start=1):
         slip, places = pairs[which]
@@ -94,68 +95,52 @@ def wrong_arrays(analytic, numeric):
 
 @diagnose_gradient.mistake("names the last wrong array")
 def last_wrong(analytic, numeric, weights):
-    """You name the last wrong array, which is also the first in the alphabet. Whatever is computed from a wrong array
-    is wrong, too, so the slip is in the first wrong array in the order of the backward pass: values, weights, scores,
-    queries, keys."""
+    """You name the last wrong array, which is also the first in the alphabet. Arrays that are computed from a wrong
+    array are wrong, too, so the slip is in the first wrong array in the order of the backward pass: values, weights,
+    scores, queries, keys."""
     slip, first = reference.diagnose_gradient(analytic, numeric, weights)
     return slip, first and wrong_arrays(analytic, numeric)[-1]
 
 
-@diagnose_gradient.mistake("gives a place to right gradients")
-def place_for_nothing(analytic, numeric, weights):
-    """Where the slip is "nothing", `first` must be None: no array is wrong. You return an empty string."""
-    slip, first = reference.diagnose_gradient(analytic, numeric, weights)
-    return slip, first or ""
-
-
-@diagnose_gradient.mistake("expects exact slopes")
-def to_the_last_digit(analytic, numeric, weights):
-    """You call right gradients wrong. Measured slopes have errors, here up to a millionth of the largest entry, so
-    compare with a tolerance."""
-    slip, first = reference.diagnose_gradient(analytic, numeric, weights)
-    return ("factor", ORDER[0]) if first is None else (slip, first)
+wrong("place_for_nothing", changed, change=lambda slip, first: (slip, first or ""))("""
+    gives a place to right gradients
+    If the slip is "nothing", `first` must be None, because no array is wrong. You return an empty string.""")
+wrong(
+    "to_the_last_digit", changed, change=lambda slip, first: ("factor", ORDER[0]) if first is None else (slip, first)
+)("""
+    expects exact slopes
+    You call right gradients wrong. Measured slopes have errors, so compare with a tolerance.""")
 
 
 @diagnose_gradient.mistake("compares lengths alone")
 def lengths_alone(analytic, numeric, weights):
-    """You compare the lengths of the arrays. A wrong sign and a transposed array have the right length. Compare entry
-    by entry."""
+    """You compare only the lengths of the arrays. A wrong sign and a transposed array have the right length. Compare
+    entry by entry."""
     return overlooked(reference.diagnose_gradient(analytic, numeric, weights), ["sign", "transposed"])
 
 
-@diagnose_gradient.mistake("takes a wrong sign for a factor")
-def sign_as_factor(analytic, numeric, weights):
-    """A wrong sign is a factor of -1, and it has a name of its own, "sign". Test for it before you test for a
-    factor."""
-    return renamed(reference.diagnose_gradient(analytic, numeric, weights), ["sign"], to="factor")
+def misnamed(analytic, numeric, weights, *, slips, to):
+    return renamed(reference.diagnose_gradient(analytic, numeric, weights), slips, to=to)
 
 
-@diagnose_gradient.mistake("takes zeros for a factor")
-def zero_as_factor(analytic, numeric, weights):
-    """An array of zeros is the slopes times zero, and it has a name of its own, "zero". Test for it before you test for
-    a factor."""
-    return renamed(reference.diagnose_gradient(analytic, numeric, weights), ["zero"], to="factor")
-
-
-@diagnose_gradient.mistake("takes every wrong array for a factor")
-def all_factors(analytic, numeric, weights):
-    """You name a factor without checking that it is the same in all places. Divide the arrays: with a factor all
-    quotients are equal."""
-    slips = "transposed", "last row left out", "diagonal Jacobian"
-    return renamed(reference.diagnose_gradient(analytic, numeric, weights), slips, to="factor")
-
-
-@diagnose_gradient.mistake("takes a row of zeros for an array of zeros")
-def row_as_zero(analytic, numeric, weights):
-    """You name "zero" where one row is zero. The other rows are right, so a loop ends one row too early."""
-    return renamed(reference.diagnose_gradient(analytic, numeric, weights), ["last row left out"], to="zero")
-
-
-@diagnose_gradient.mistake("takes a diagonal Jacobian for a transposed array")
-def diagonal_as_transposed(analytic, numeric, weights):
-    """You name "transposed" where the Jacobian of the softmax was taken for diagonal. The array is the weights times
-    the gradient of the weights, and its rows do not add up to zero as those of a right `grad_scores` do."""
-    return renamed(reference.diagnose_gradient(analytic, numeric, weights), ["diagonal Jacobian"], to="transposed")
+wrong("sign_as_factor", misnamed, slips=["sign"], to="factor")("""
+    takes a wrong sign for a factor
+    A wrong sign is a factor of -1, and has its own name, "sign". Test for it before you test for a factor.""")
+wrong("zero_as_factor", misnamed, slips=["zero"], to="factor")("""
+    takes zeros for a factor
+    An array of zeros is the slopes times zero, and has its own name, "zero". Test for it before you test for a
+    factor.""")
+wrong("all_factors", misnamed, slips=["transposed", "last row left out", "diagonal Jacobian"], to="factor")("""
+    takes every wrong array for a factor
+    You name a factor without checking that it is the same in all places. Divide the arrays: with a factor all quotients
+    are equal.""")
+wrong("row_as_zero", misnamed, slips=["last row left out"], to="zero")("""
+    takes a row of zeros for an array of zeros
+    You name "zero" when one row is zero. The other rows are right, so a loop ends one row too early.""")
+wrong("diagonal_as_transposed", misnamed, slips=["diagonal Jacobian"], to="transposed")("""
+    takes a diagonal Jacobian for a transposed array
+    You name "transposed" when the code takes the Jacobian of the softmax for diagonal. The array is the weights times
+    the gradient of the weights, and its rows do not add up to zero, unlike those of a right `grad_scores`.""")
 
 
 def close(one, other):
@@ -183,7 +168,7 @@ def by_questions(analytic, numeric, weights):
 
 @diagnose_gradient.equivalent
 def by_quotients(analytic, numeric, weights):
-    """Quotients in place of differences."""
+    """Compare quotients instead of differences."""
     for first in ORDER:
         got, slope = analytic[first], numeric[first]
         largest = np.abs(slope) > 1e-2 * np.abs(slope).max()
@@ -202,5 +187,5 @@ def by_quotients(analytic, numeric, weights):
 
 @diagnose_gradient.equivalent
 def as_a_list(analytic, numeric, weights):
-    """The answer as a list."""
+    """Return the answer as a list."""
     return list(by_questions(analytic, numeric, weights))

@@ -1,8 +1,7 @@
-"""repaired_bilinear_backward: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.backward.shared import turned
 from solutions import backward as reference
 
@@ -11,10 +10,11 @@ repaired_bilinear_backward = Exercise(
     outputs={"grad_x": "... T d_model", "grad_a": "d_model d_model"},
     section="The proof, entry by entry",
 )
+wrong = short_mistakes(repaired_bilinear_backward)
 
 
 def bilinear(draw, n_batch_axes=0, dtype=np.float64):
-    """Return the cotangent of x a x^T, x and a, with no two sizes alike."""
+    """Draw the cotangent of x a x^T, x and a, whose sizes all differ."""
     T, d_model, *batch = draw.sizes(2 + n_batch_axes, low=3)
     return {
         "grad_scores": draw.normal(*batch, T, T, dtype=dtype),
@@ -57,7 +57,7 @@ def _(draw):
 def pair_by_pair(
     grad_scores, x, a, *, diagonal_only=False, columns_as_rows=False, first_item=False, diagonal_once=False
 ):
-    """The chapter's loop with any of its mistakes left in."""
+    """Run the chapter's loop with some of its mistakes left in."""
     grad_x, grad_a = np.zeros_like(x), np.zeros_like(a)
     for i, j in np.ndindex(grad_scores.shape[-2:]):
         if diagonal_only and i != j:
@@ -72,77 +72,55 @@ def pair_by_pair(
     return grad_x, grad_a
 
 
-@repaired_bilinear_backward.mistake("nothing that shows is fixed yet")
-def as_published(grad_scores, x, a):
-    """Start with the condition: which entries of the scores hold x_i? All of row i and all of column i, not only the
-    entry where they cross. While only this entry counts, no other error in grad_x is visible."""
-    return pair_by_pair(grad_scores, x, a, diagonal_only=True, columns_as_rows=True, first_item=True)
+wrong("as_published", pair_by_pair, diagonal_only=True, columns_as_rows=True, first_item=True)("""
+    nothing that shows is fixed yet
+    Start with grad_x and one sequence. Set the diagonal of grad_scores to zero: your grad_x is zero, but the right one
+    is not. Until this is fixed, no other error in grad_x is visible.""")
+wrong("columns_and_item_left", pair_by_pair, columns_as_rows=True, first_item=True)("""
+    one found: every pair counts; two to go
+    Every pair counts now. Next, your grad_x is right if grad_scores is symmetric, and wrong otherwise. Try a
+    grad_scores with a single entry above the diagonal.""")
+wrong("diagonal_and_columns_left", pair_by_pair, diagonal_only=True, columns_as_rows=True)("""
+    grad_a is fixed; in grad_x only the diagonal counts
+    grad_a is right now. Next, set the diagonal of grad_scores to zero: your grad_x is zero, but the right one is
+    not.""")
+wrong("item_left", pair_by_pair, first_item=True)("""
+    two found; grad_a is wrong for different sequences -> Why ones test nothing
+    One mistake is left, in grad_a. Your grad_a is right for one sequence, and for a batch of copies of one sequence,
+    but wrong for different sequences.""")
+wrong("columns_left", pair_by_pair, columns_as_rows=True)("""
+    two found; only a symmetric cotangent gives a right grad_x
+    One mistake is left, in grad_x. Your grad_x is right if grad_scores is symmetric, such as a matrix of ones, and
+    wrong otherwise. Try a grad_scores with a single entry above the diagonal.""")
+wrong("diagonal_counted_once", pair_by_pair, diagonal_once=True)("""
+    counts the diagonal entry once
+    You avoid counting S_ii twice. But S_ii does contain x_i twice, as its row and as its column, and the product rule
+    gives it two terms. One belongs to the row sum and one to the column sum, so you count nothing twice.""")
 
 
-@repaired_bilinear_backward.mistake("one found: every pair counts; two to go")
-def columns_and_item_left(grad_scores, x, a):
-    """Every pair counts now. Next: x_i is in S_ij as a row and in S_ji as a column, and these are two entries, with two
-    gradients."""
-    return pair_by_pair(grad_scores, x, a, columns_as_rows=True, first_item=True)
+def with_grad_x(grad_scores, x, a, *, grad_x):
+    """Return the right gradients, but compute that of x with a function of the three inputs."""
+    return grad_x(grad_scores, x, a), reference.repaired_bilinear_backward(grad_scores, x, a)[1]
 
 
-@repaired_bilinear_backward.mistake("grad_a is fixed; in grad_x only the diagonal counts")
-def diagonal_and_columns_left(grad_scores, x, a):
-    """grad_a is right now. Next, in grad_x: which entries of the scores hold x_i? S_kl is free of x_i only if k differs
-    from i *and* l differs from i, so all of row i and all of column i hold it."""
-    return pair_by_pair(grad_scores, x, a, diagonal_only=True, columns_as_rows=True)
-
-
-@repaired_bilinear_backward.mistake(
-    "two found; the batch still leans on its first item", reread="A check that is blind"
-)
-def item_left(grad_scores, x, a):
-    """One mistake is left, in grad_a: an index that is the same for every item of the batch. With copies of one
-    sequence a test would not notice it."""
-    return pair_by_pair(grad_scores, x, a, first_item=True)
-
-
-@repaired_bilinear_backward.mistake("two found; a column still reads the row's entry")
-def columns_left(grad_scores, x, a):
-    """One is left: the column term takes the gradient of S_ij, and x_i is the column of S_ji. With a symmetric
-    cotangent, such as one of ones, a test would not notice it."""
-    return pair_by_pair(grad_scores, x, a, columns_as_rows=True)
-
-
-@repaired_bilinear_backward.mistake("counts the diagonal entry once")
-def diagonal_counted_once(grad_scores, x, a):
-    """You have taken care not to count S_ii twice. But it does hold x_i twice, as its row and as its column, and the
-    product rule gives it two terms: one belongs to the row sum, one to the column sum. Nothing is counted twice."""
-    return pair_by_pair(grad_scores, x, a, diagonal_once=True)
-
-
-@repaired_bilinear_backward.mistake("keeps the rows alone")
-def rows_alone(grad_scores, x, a):
-    """grad_x has the row term alone. x occurs in x a x^T twice, and by the product rule each place has a term of its
-    own: x_i is also the *column* of S_ji."""
-    return grad_scores @ x @ a.T, reference.repaired_bilinear_backward(grad_scores, x, a)[1]
-
-
-@repaired_bilinear_backward.mistake("keeps the columns alone")
-def columns_alone(grad_scores, x, a):
-    """grad_x has the column term alone. x occurs in x a x^T twice, and by the product rule each place has a term of its
-    own: x_i is also the *row* of S_ij."""
-    return turned(grad_scores) @ x @ a, reference.repaired_bilinear_backward(grad_scores, x, a)[1]
-
-
-@repaired_bilinear_backward.mistake("doubles the rows instead of adding the columns")
-def rows_doubled(grad_scores, x, a):
-    """grad_x is twice the row term, as the derivative of a square is twice its factor. Here the other factor gives
-    another term: the column term, with the cotangent transposed, and with a where the row term has a^T."""
-    return 2 * grad_scores @ x @ a.T, reference.repaired_bilinear_backward(grad_scores, x, a)[1]
-
-
-@repaired_bilinear_backward.mistake("takes a for symmetric")
-def a_taken_for_symmetric(grad_scores, x, a):
-    """The row term needs a^T and the column term a. You use the same matrix in both, which is right only if a is
-    symmetric, and W_Q W_K^T is not."""
-    both = grad_scores + turned(grad_scores)
-    return both @ x @ a, reference.repaired_bilinear_backward(grad_scores, x, a)[1]
+wrong("rows_alone", with_grad_x, grad_x=lambda grad_scores, x, a: grad_scores @ x @ a.T)("""
+    keeps the rows alone
+    grad_x has only the row term. x occurs in x a x^T twice, and by the product rule each place has a term of its own:
+    x_i is also the *column* of S_ji.""")
+wrong("columns_alone", with_grad_x, grad_x=lambda grad_scores, x, a: turned(grad_scores) @ x @ a)("""
+    keeps the columns alone
+    grad_x has only the column term. x occurs in x a x^T twice, and by the product rule each place has a term of its
+    own: x_i is also the *row* of S_ij.""")
+wrong("rows_doubled", with_grad_x, grad_x=lambda grad_scores, x, a: 2 * grad_scores @ x @ a.T)("""
+    doubles the rows instead of adding the columns
+    grad_x is twice the row term, as the derivative of a square is twice its factor. Here the other factor gives another
+    term: the column term, with the cotangent transposed, and with a instead of a^T.""")
+wrong(
+    "a_taken_for_symmetric", with_grad_x, grad_x=lambda grad_scores, x, a: (grad_scores + turned(grad_scores)) @ x @ a
+)("""
+    takes a for symmetric
+    The row term needs a^T and the column term a. You use the same matrix in both, which is right only if a is
+    symmetric, and W_Q W_K^T is not.""")
 
 
 @repaired_bilinear_backward.equivalent
@@ -160,7 +138,7 @@ def by_einsum(grad_scores, x, a):
 
 @repaired_bilinear_backward.equivalent
 def as_two_products(grad_scores, x, a):
-    """scores = (x a) x^T: first the outer product, then the inner one."""
+    """Go back through scores = (x a) x^T: first through the outer product, then through the inner product."""
     left = x @ a
     grad_left, grad_right = grad_scores @ x, turned(grad_scores) @ left
     through, grad_a, _ = reference.linear_backward(grad_left, (x, a))

@@ -1,22 +1,18 @@
-"""self_attention_backward: its cases, its known mistakes and its right rewrites."""
-
 import math
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import changing, short_mistakes
 from autograder.exercises.backward.attention_backward import (
     attention_by_einsum,
-    attention_with_a_diagonal_jacobian,
-    diagonal_without_scale,
     keys_from_values,
     query_by_query,
-    scale_forgotten,
     with_the_output,
 )
-from autograder.exercises.backward.shared import as_rows, shifted, turned
-from solutions import attention as forward
+from autograder.exercises.backward.shared import as_rows, shifted
 from solutions import backward as reference
+from solutions.self_attention import self_attention
 
 self_attention_backward = Exercise(
     reference.self_attention_backward,
@@ -28,18 +24,19 @@ self_attention_backward = Exercise(
     },
     order=("grad_w_value", "grad_w_query", "grad_w_key", "grad_x"),
     section="Self-attention: three ways back to x",
-    uses=("attention_backward", "linear_backward"),
 )
+wrong = short_mistakes(self_attention_backward)
+changed = changing(reference.self_attention_backward)
 
 
 def attended(draw, n_batch_axes=0, dtype=np.float64, **sizes):
-    """A random cotangent and the cache that self-attention left, no two sizes alike unless given."""
+    """Return a random cotangent and the cache of self-attention. All sizes differ, except those that you give."""
     drawn = draw.sizes(4 + n_batch_axes)
     size = dict(zip(("T", "d_model", "d_key", "d_value"), drawn, strict=False)) | sizes
     x = draw.normal(*drawn[4:], size["T"], size["d_model"], dtype=dtype)
     weights = [draw.normal(size["d_model"], size[width], dtype=dtype) for width in ("d_key", "d_key", "d_value")]
-    # Weights of the usual size. Larger ones saturate the softmax, and the gradient of the queries is rounding alone.
-    output, cache = forward.self_attention(x, *(weight * size["d_model"] ** -0.5 for weight in weights))
+    # Weights of the usual size. Larger weights saturate the softmax, and the gradient of the queries is only rounding.
+    output, cache = self_attention(x, *(weight * size["d_model"] ** -0.5 for weight in weights))
     return {"grad_output": draw.normal(*output.shape, dtype=dtype), "cache": cache}
 
 
@@ -58,240 +55,153 @@ def _(draw):
 
 @self_attention_backward.cases("float32 and edge cases", points=1)
 def _(draw):
-    yield "float32", attended(draw, 1, dtype=np.float32, T=8)  # the more words, the fewer terms that cancel
+    yield "float32", attended(draw, 1, dtype=np.float32, T=8)  # with more words, fewer terms cancel
     for size in ("T", "d_key", "d_value"):
         yield f"{size} = 1", attended(draw, 1, **{size: 1})
 
 
 def into_the_projections(grad_output, cache, through=reference.attention_backward):
-    """The gradients of queries, keys and values, each with the weight that made it."""
+    """Return the gradients of queries, keys and values, each with the weight of its projection."""
     _, w_query, w_key, w_value, attention_cache = cache
     return list(zip(through(grad_output, attention_cache), (w_query, w_key, w_value), strict=True))
 
 
 def assemble(x, parts, keep=("queries", "keys", "values")):
-    """The four gradients from those of the three roles; `keep`: which of them reach x."""
+    """Return the four gradients, from those of the three roles. keep: the roles whose gradients reach x."""
     names = ("queries", "keys", "values")
     back = [g @ w.T for name, (g, w) in zip(names, parts, strict=True) if name in keep]
     return (sum(back), *(as_rows(x).T @ as_rows(g) for g, _ in parts))
 
 
 def instead(grad_output, cache, **wrong):
-    """The right four gradients, with some replaced."""
+    """Return the right four gradients, with some replaced."""
     right = reference.self_attention_backward(grad_output, cache)
     return tuple((dict(zip(self_attention_backward.outputs, right, strict=True)) | wrong).values())
 
 
-@self_attention_backward.mistake("loses the path through the queries")
-def without_the_queries(grad_output, cache):
-    """x is used three times, so three paths lead back to it. The one through the queries is missing from grad_x."""
-    return assemble(cache[0], into_the_projections(grad_output, cache), keep=("keys", "values"))
+def by_paths(grad_output, cache, *, keep=("queries", "keys", "values"), change=lambda *paths: paths, grad_x_only=False):
+    """Return gradients from some of the three paths back.
+
+    change: from the pairs of queries, keys and values to other pairs. A pair is a gradient and the weight of its
+    projection. grad_x_only: whether grad_x alone is wrong.
+    """
+    made = assemble(cache[0], change(*into_the_projections(grad_output, cache)), keep)
+    return instead(grad_output, cache, grad_x=made[0]) if grad_x_only else made
 
 
-@self_attention_backward.mistake("loses the path through the keys")
-def without_the_keys(grad_output, cache):
-    """x is used three times, so three paths lead back to it. The one through the keys is missing from grad_x. Each word
-    is also found by others, through its key."""
-    return assemble(cache[0], into_the_projections(grad_output, cache), keep=("queries", "values"))
-
-
-@self_attention_backward.mistake("loses the path through the values")
-def without_the_values(grad_output, cache):
-    """x is used three times, so three paths lead back to it. The one through the values is missing from grad_x."""
-    return assemble(cache[0], into_the_projections(grad_output, cache), keep=("queries", "keys"))
-
-
-@self_attention_backward.mistake("goes back to x through the queries only")
-def queries_only(grad_output, cache):
-    """grad_x contains the path through the queries alone, as if x were used once. It is used three times, for queries,
-    keys and values: add up the three gradients. An `=` overwrites the earlier ones."""
-    return assemble(cache[0], into_the_projections(grad_output, cache), keep=("queries",))
-
-
-@self_attention_backward.mistake("goes back to x through the keys only")
-def keys_only(grad_output, cache):
-    """grad_x contains the path through the keys alone, as if x were used once. It is used three times, for queries,
-    keys and values: add up the three gradients. An `=` overwrites the earlier ones."""
-    return assemble(cache[0], into_the_projections(grad_output, cache), keep=("keys",))
-
-
-@self_attention_backward.mistake("goes back to x through the values only")
-def values_only(grad_output, cache):
-    """grad_x contains the path through the values alone, as if the weights were constants. They depend on x, too,
-    through queries and keys: there are three paths back, and their gradients add up."""
-    return assemble(cache[0], into_the_projections(grad_output, cache), keep=("values",))
+wrong("without_the_queries", by_paths, keep=("keys", "values"))("""
+    loses the path through the queries
+    x is used three times, so three paths lead back to it. grad_x lacks the path through the queries.""")
+wrong("without_the_keys", by_paths, keep=("queries", "values"))("""
+    loses the path through the keys
+    x is used three times, so three paths lead back to it. grad_x lacks the path through the keys, by which other words
+    find a word.""")
+wrong("without_the_values", by_paths, keep=("queries", "keys"))("""
+    loses the path through the values
+    x is used three times, so three paths lead back to it. grad_x lacks the path through the values.""")
+wrong("queries_only", by_paths, keep=("queries",))("""
+    goes back to x through the queries only
+    grad_x contains only the path through the queries, as if x were used once. x has three uses, for queries, keys and
+    values: add up the three gradients. An `=` overwrites the earlier gradients.""")
+wrong("keys_only", by_paths, keep=("keys",))("""
+    goes back to x through the keys only
+    grad_x contains only the path through the keys, as if x were used once. x has three uses, for queries, keys and
+    values: add up the three gradients. An `=` overwrites the earlier gradients.""")
+wrong("values_only", by_paths, keep=("values",))("""
+    goes back to x through the values only
+    grad_x contains only the path through the values, as if the weights were constants. They depend on x, too, through
+    queries and keys: there are three paths back, and their gradients add up.""")
 
 
 @self_attention_backward.mistake("adds the path through the queries once too often")
 def queries_once_too_often(grad_output, cache):
-    """grad_x contains all three paths back, and that through the queries once more. Each path adds its gradient to that
-    of x once."""
+    """grad_x contains all three paths back, but the path through the queries twice. Add the gradient of each path
+    once."""
     parts = into_the_projections(grad_output, cache)
     (all_ways, *_), (once_more, *_) = assemble(cache[0], parts), assemble(cache[0], parts, keep=("queries",))
     return instead(grad_output, cache, grad_x=all_ways + once_more)
 
 
-@self_attention_backward.mistake("counts the path through the queries twice")
-def queries_twice(grad_output, cache):
-    """grad_x contains the path through the queries twice, and that through the keys not at all: one name was copied and
-    not changed. The three paths are those of queries, keys and values."""
-    queries, _, values = into_the_projections(grad_output, cache)
-    return instead(grad_output, cache, grad_x=assemble(cache[0], [queries, queries, values])[0])
-
-
-@self_attention_backward.mistake("counts the path through the keys twice")
-def keys_twice(grad_output, cache):
-    """grad_x contains the path through the keys twice, and that through the queries not at all: one name was copied and
-    not changed. The three paths are those of queries, keys and values."""
-    _, keys, values = into_the_projections(grad_output, cache)
-    return instead(grad_output, cache, grad_x=assemble(cache[0], [keys, keys, values])[0])
-
-
-@self_attention_backward.mistake("goes back to x through each other's projection")
-def projections_crossed(grad_output, cache):
-    """The gradient of the queries goes back to x through w_key, and that of the keys through w_query. Their shapes
-    agree, so there is no error. Each goes back through the projection that made it."""
-    (g_query, w_query), (g_key, w_key), values = into_the_projections(grad_output, cache)
-    crossed = assemble(cache[0], [(g_query, w_key), (g_key, w_query), values])
-    return instead(grad_output, cache, grad_x=crossed[0])
-
-
-@self_attention_backward.mistake("goes back from the queries through w_key")
-def queries_through_w_key(grad_output, cache):
-    """The gradient of the queries goes back to x through w_key. That is right for the keys' gradient only. The shapes
-    agree, so there is no error. w_query made the queries, so their gradient goes back through it."""
-    queries, keys, values = into_the_projections(grad_output, cache)
-    return instead(grad_output, cache, grad_x=assemble(cache[0], [(queries[0], keys[1]), keys, values])[0])
-
-
-@self_attention_backward.mistake("goes back from the keys through w_query")
-def keys_through_w_query(grad_output, cache):
-    """The gradient of the keys goes back to x through w_query. That is right for the queries' gradient only. The shapes
-    agree, so there is no error. w_key made the keys, so their gradient goes back through it."""
-    queries, keys, values = into_the_projections(grad_output, cache)
-    return instead(grad_output, cache, grad_x=assemble(cache[0], [queries, (keys[0], queries[1]), values])[0])
-
-
-@self_attention_backward.mistake("gives w_key the queries' gradient")
-def queries_gradient_for_both(grad_output, cache):
-    """You use the gradient of the queries where that of the keys belongs, so grad_w_key equals grad_w_query, and grad_x
-    is wrong with it. `attention_backward` returns three gradients, one for each role."""
-    queries, (_, w_key), values = into_the_projections(grad_output, cache)
-    return assemble(cache[0], [queries, (queries[0], w_key), values])
-
-
-@self_attention_backward.mistake("gives w_query the keys' gradient")
-def keys_gradient_for_both(grad_output, cache):
-    """You use the gradient of the keys where that of the queries belongs, so grad_w_query equals grad_w_key, and grad_x
-    is wrong with it. `attention_backward` returns three gradients, one for each role."""
-    (_, w_query), keys, values = into_the_projections(grad_output, cache)
-    return assemble(cache[0], [(keys[0], w_query), keys, values])
+wrong("queries_twice", by_paths, change=lambda q, k, v: (q, q, v), grad_x_only=True)("""
+    counts the path through the queries twice
+    grad_x contains the path through the queries twice, but lacks the path through the keys. Perhaps you copied a line
+    and forgot to change a name. The three paths are those of queries, keys and values.""")
+wrong("keys_twice", by_paths, change=lambda q, k, v: (k, k, v), grad_x_only=True)("""
+    counts the path through the keys twice
+    grad_x contains the path through the keys twice, but lacks the path through the queries. Perhaps you copied a line
+    and forgot to change a name. The three paths are those of queries, keys and values.""")
+wrong("projections_crossed", by_paths, change=lambda q, k, v: ((q[0], k[1]), (k[0], q[1]), v), grad_x_only=True)("""
+    goes back to x through each other's projection
+    The gradient of the queries goes back to x through w_key, and that of the keys through w_query. Their shapes agree,
+    so there is no error. Each gradient goes back through its own projection.""")
+wrong("queries_through_w_key", by_paths, change=lambda q, k, v: ((q[0], k[1]), k, v), grad_x_only=True)("""
+    goes back from the queries through w_key
+    The gradient of the queries goes back to x through w_key. That is right for the keys' gradient only. The shapes
+    agree, so there is no error. w_query made the queries, so their gradient goes back through it.""")
+wrong("keys_through_w_query", by_paths, change=lambda q, k, v: (q, (k[0], q[1]), v), grad_x_only=True)("""
+    goes back from the keys through w_query
+    The gradient of the keys goes back to x through w_query. That is right for the queries' gradient only. The shapes
+    agree, so there is no error. w_key made the keys, so their gradient goes back through it.""")
+wrong("queries_gradient_for_both", by_paths, change=lambda q, k, v: (q, (q[0], k[1]), v))("""
+    gives w_key the queries' gradient
+    You use the gradient of the queries instead of that of the keys, so grad_w_key equals grad_w_query, and grad_x is
+    wrong, too. `attention_backward` returns three gradients, one for each role.""")
+wrong("keys_gradient_for_both", by_paths, change=lambda q, k, v: ((k[0], q[1]), k, v))("""
+    gives w_query the keys' gradient
+    You use the gradient of the keys instead of that of the queries, so grad_w_query equals grad_w_key, and grad_x is
+    wrong, too. `attention_backward` returns three gradients, one for each role.""")
 
 
 @self_attention_backward.mistake("gives w_value grad_output itself", reread="Attention, walked backwards")
 def values_past_the_weights(grad_output, cache):
     """grad_output goes straight into w_value, as if each word had kept its own value. The output *mixed* the values
-    with the weights, so their gradient comes back through the weights, transposed: it is the third that
+    with the weights, so their gradient comes back through the transposed weights. It is the third gradient that
     `attention_backward` returns."""
     queries, keys, (_, w_value) = into_the_projections(grad_output, cache)
     return assemble(cache[0], [queries, keys, (grad_output, w_value)])
 
 
-@self_attention_backward.mistake("averages the three paths instead of adding them")
-def three_ways_averaged(grad_output, cache):
-    """Your grad_x is a third of what it should be. Where an array is used three times, its gradients add up: do not
-    divide by three."""
-    return instead(grad_output, cache, grad_x=reference.self_attention_backward(grad_output, cache)[0] / 3)
-
-
-@self_attention_backward.mistake("does not transpose the projections", reread="The gradients of a product")
-def projections_not_turned(grad_output, cache):
-    """grad_queries @ w_query fits only if the projection is square, and is wrong even then: in the backward pass the
-    projection is transposed."""
-    parts = into_the_projections(grad_output, cache)
-    return instead(grad_output, cache, grad_x=sum(g @ w for g, w in parts))
-
-
-@self_attention_backward.mistake("transposes the gradients of the projections", reread="The gradients of a product")
-def projections_gradients_turned(grad_output, cache):
-    """Each weight's gradient is transposed: grad_queries^T x is (d_key, d_model), and w_query is (d_model, d_key). In
-    this book x is on the left, so its transpose is, too: x^T grad_queries."""
-    grad_x, *others = reference.self_attention_backward(grad_output, cache)
-    return (grad_x, *(grad.T.copy() for grad in others))
-
-
-@self_attention_backward.mistake("exchanges the gradients of w_query and w_key")
-def projections_exchanged(grad_output, cache):
-    """The gradients of w_query and w_key are swapped. Their shapes agree, so there is no error, but each weight would
-    be trained with the gradient of the other."""
-    grad_x, grad_w_query, grad_w_key, grad_w_value = reference.self_attention_backward(grad_output, cache)
-    return grad_x, grad_w_key, grad_w_query, grad_w_value
-
-
-@self_attention_backward.mistake("takes the queries' gradient for the keys', and the other way round")
-def queries_and_keys_exchanged(grad_output, cache):
-    """You use the gradient of the queries for w_key, and that of the keys for w_query, both in the gradients of these
-    weights and in grad_x. The shapes agree, so there is no error. `attention_backward` returns queries, keys,
-    values."""
-    (g_query, w_query), (g_key, w_key), values = into_the_projections(grad_output, cache)
-    return assemble(cache[0], [(g_key, w_query), (g_query, w_key), values])
-
-
-@self_attention_backward.mistake(
-    "treats the softmax's Jacobian as diagonal, and forgets the scale",
-    reread="The softmax Jacobian, and why one never builds it",
-)
-def self_attention_with_a_diagonal_without_scale(grad_output, cache):
-    """Two things at once on the path through queries and keys: s(1 - s) takes the place of the softmax's whole
-    Jacobian, and the factor 1 / sqrt(d_key) is missing. Call your `attention_backward`."""
-    return assemble(cache[0], into_the_projections(grad_output, cache, diagonal_without_scale))
-
-
-@self_attention_backward.mistake("returns the gradient of w_query twice")
-def w_query_returned_twice(grad_output, cache):
-    """grad_x is right, but in place of w_key's gradient you return that of w_query a second time. Their shapes agree,
-    so there is no error."""
-    return instead(grad_output, cache, grad_w_key=reference.self_attention_backward(grad_output, cache)[1])
-
-
-@self_attention_backward.mistake("returns the gradient of w_key twice")
-def w_key_returned_twice(grad_output, cache):
-    """grad_x is right, but in place of w_query's gradient you return that of w_key a second time. Their shapes agree,
-    so there is no error."""
-    return instead(grad_output, cache, grad_w_query=reference.self_attention_backward(grad_output, cache)[2])
-
-
-@self_attention_backward.mistake("averages over the batch instead of adding up", reread="One weight, many rows")
-def weights_averaged(grad_output, cache):
-    """The gradients of the projections are divided by the size of the batch. Every sentence used the same projection,
-    so the gradients add up. If the loss is a mean, that division is already in grad_output."""
-    grad_x, *others = reference.self_attention_backward(grad_output, cache)
-    n = math.prod(grad_x.shape[:-2])
-    return (grad_x, *(grad / n for grad in others))
+wrong("three_ways_averaged", changed, change=lambda grad_x, *others: (grad_x / 3, *others))("""
+    averages the three paths instead of adding them
+    Your grad_x is a third of what it should be. If an array is used three times, its three gradients add up: do not
+    divide by three.""")
+wrong("projections_not_turned", by_paths, change=lambda *paths: [(g, w.T) for g, w in paths], grad_x_only=True)("""
+    does not transpose the projections -> The gradients of a product
+    grad_queries @ w_query fits only if the projection is square, and is wrong even then. In the backward pass,
+    transpose the projection.""")
+wrong("projections_exchanged", changed, change=lambda x, query, key, value: (x, key, query, value))("""
+    exchanges the gradients of w_query and w_key
+    You swap the gradients of w_query and w_key. Their shapes agree, so there is no error, but each weight would be
+    trained with the gradient of the other.""")
+wrong("w_query_returned_twice", changed, change=lambda x, query, key, value: (x, query, query, value))("""
+    returns the gradient of w_query twice
+    grad_x is right, but instead of w_key's gradient you return that of w_query a second time. Their shapes agree, so
+    there is no error.""")
+wrong("w_key_returned_twice", changed, change=lambda x, query, key, value: (x, key, key, value))("""
+    returns the gradient of w_key twice
+    grad_x is right, but instead of w_query's gradient you return that of w_key a second time. Their shapes agree, so
+    there is no error.""")
+wrong(
+    "weights_averaged",
+    changed,
+    change=lambda grad_x, *others: (grad_x, *(grad / math.prod(grad_x.shape[:-2]) for grad in others)),
+)("""
+    averages over the batch instead of adding up -> One weight, many rows
+    You divide the gradients of the projections by the size of the batch. Every sentence used the same projection, so
+    the gradients add up. If the loss is a mean, that division is already in grad_output.""")
 
 
 @self_attention_backward.mistake("keeps only the last sentence of the batch", reread="One weight, many rows")
 def last_sentence_only(grad_output, cache):
-    """The gradients of the projections come from the last sentence alone, as from a loop that assigns (`=`) where it
-    should add (`+=`). Every sentence used the same projection."""
+    """The gradients of the projections come only from the last sentence, as from a loop that assigns (`=`) instead of
+    adding (`+=`). Every sentence used the same projection."""
     x, parts = cache[0], into_the_projections(grad_output, cache)
     grad_x, *_ = reference.self_attention_backward(grad_output, cache)
     flat = [g.reshape(-1, *g.shape[-2:])[-1] for g, _ in parts]
     return (grad_x, *(x.reshape(-1, *x.shape[-2:])[-1].T @ g for g in flat))
 
 
-@self_attention_backward.mistake(
-    "leaves the batch axes on the gradients of the projections", reread="One weight, many rows"
-)
-def weights_of_each_sentence(grad_output, cache):
-    """There is one gradient for each sentence and each projection. But a projection is one matrix, shared by all
-    sentences, and its gradient has its shape: add up over the batch."""
-    x, parts = cache[0], into_the_projections(grad_output, cache)
-    grad_x, *_ = reference.self_attention_backward(grad_output, cache)
-    return (grad_x, *(turned(x) @ g for g, _ in parts))
-
-
-@self_attention_backward.mistake("takes x from another item of the batch", reread="A check that is blind")
+@self_attention_backward.mistake("takes x from another item of the batch", reread="Why ones test nothing")
 def x_of_another(grad_output, cache):
     """The gradients of the projections pair each sentence's gradient with *another* sentence's x. If the batch is made
     of copies, this does not show; with different sentences all numbers are wrong."""
@@ -300,34 +210,12 @@ def x_of_another(grad_output, cache):
     return (grad_x, *assemble(shifted(x) if x.ndim > 2 else x, parts)[1:])
 
 
-@self_attention_backward.mistake("forgets the scale", reread="Attention, walked backwards")
-def self_attention_without_scale(grad_output, cache):
-    """The factor 1 / sqrt(d_key) is missing on the path through queries and keys: call your `attention_backward`, which
-    has it."""
-    return assemble(cache[0], into_the_projections(grad_output, cache, scale_forgotten))
-
-
-@self_attention_backward.mistake(
-    "treats the softmax's Jacobian as diagonal", reread="The softmax Jacobian, and why one never builds it"
-)
-def self_attention_with_a_diagonal_jacobian(grad_output, cache):
-    """The path through queries and keys uses s(1 - s) for the softmax. So w_value's gradient is right, but grad_x and
-    the gradients of w_query and w_key are not. Call your `attention_backward`."""
-    return assemble(cache[0], into_the_projections(grad_output, cache, attention_with_a_diagonal_jacobian))
-
-
 @self_attention_backward.mistake("builds the gradient of w_key from the values", reread="Attention, walked backwards")
 def w_key_from_values(grad_output, cache):
-    """The gradient of w_key multiplies by the values where the queries belong; everything else is right. A score is a
-    query times a key, and no value takes part in it."""
+    """Your gradient of w_key multiplies by the values instead of the queries; everything else is right. A score is a
+    query times a key, and does not contain a value."""
     _, grad_keys, _ = keys_from_values(grad_output, cache[4])
     return instead(grad_output, cache, grad_w_key=as_rows(cache[0]).T @ as_rows(grad_keys))
-
-
-@self_attention_backward.mistake("takes the loss for a plain sum", reread="The chain rule, path by path")
-def self_attention_of_ones(grad_output, cache):
-    """Your gradients are those of the sum of all outputs, whatever grad_output is: start from grad_output."""
-    return reference.self_attention_backward(np.ones_like(grad_output), cache)
 
 
 @self_attention_backward.equivalent

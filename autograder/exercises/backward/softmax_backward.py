@@ -1,8 +1,7 @@
-"""softmax_backward: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from solutions import attention as forward
 from solutions import backward as reference
 
@@ -11,10 +10,11 @@ softmax_backward = Exercise(
     outputs={"grad_scores": "... n"},
     section="The softmax Jacobian, and why one never builds it",
 )
+wrong = short_mistakes(softmax_backward)
 
 
 def rows_of_weights(draw, *shape, dtype=np.float64):
-    """A random cotangent, and weights as softmax makes them."""
+    """Draw a random cotangent, and weights that softmax returns."""
     weights = forward.softmax(draw.normal(*shape, dtype=dtype))
     return {"grad_weights": draw.normal(*shape, dtype=dtype), "weights": weights}
 
@@ -48,22 +48,21 @@ def _(draw):
 
 @softmax_backward.mistake("treats the Jacobian as diagonal")
 def diagonal_jacobian(grad_weights, weights):
-    """s(1 - s) is the derivative of each weight by its *own* score. But softmax mixes a whole row: a score that rises
-    takes weight away from all others, so every entry of the gradient needs the whole row of grad_weights."""
+    """s(1 - s) is the derivative of each weight with respect to its *own* score. But softmax mixes a whole row: a score
+    that rises takes weight away from all others, so every entry of the gradient needs the whole row of grad_weights."""
     return grad_weights * weights * (1 - weights)
 
 
-@softmax_backward.mistake("leaves out the outer product")
-def without_the_outer_product(grad_weights, weights):
-    """You multiply by diag(s) alone, as if the sum in softmax's denominator did not depend on the scores. It does, and
-    that is the second term of the Jacobian, - s s^T. The rows of the result should add up to zero; do yours?"""
-    return grad_weights * weights
+wrong("without_the_outer_product", lambda grad_weights, weights: grad_weights * weights)("""
+    leaves out the outer product
+    You multiply only by diag(s), as if the sum in softmax's denominator did not depend on the scores. It does, and that
+    is the second term of the Jacobian, - s s^T. The rows of the result should add up to zero. Do yours?""")
 
 
 @softmax_backward.mistake("leaves out diag(s)")
 def without_the_diagonal(grad_weights, weights):
-    """Only the outer product is there, - s (s . g). The other term of the Jacobian, diag(s), gives s * g: together they
-    are s * (g - s . g)."""
+    """You return only the outer product's term, - s (s . g). The other term of the Jacobian, diag(s), gives s * g:
+    together they are s * (g - s . g)."""
     return -weights * (weights * grad_weights).sum(axis=-1, keepdims=True)
 
 
@@ -74,124 +73,107 @@ def without_the_weights_in_front(grad_weights, weights):
     return grad_weights - (weights * grad_weights).sum(axis=-1, keepdims=True)
 
 
-@softmax_backward.mistake("returns the slope alone, without the cotangent")
-def slope_alone(grad_weights, weights):
-    """s(1 - s) is how steeply each weight rises with its own score, and it does not contain grad_weights. The exercise
-    asks how the *loss* changes: the whole Jacobian, times the gradient that arrives."""
-    return weights * (1 - weights)
-
-
-@softmax_backward.mistake("subtracts, as after a cross-entropy")
-def as_after_cross_entropy(grad_weights, weights):
-    """weights - grad_weights looks like probabilities minus targets: that is the gradient of softmax *and*
-    cross-entropy together. Here no loss is built in, and what arrives are slopes, not targets: s * (g - s . g)."""
-    return weights - grad_weights
-
-
-@softmax_backward.mistake("takes the slopes for the weights, and the weights for the slopes")
-def arguments_exchanged(grad_weights, weights):
-    """The two arguments are swapped: s * (g - s . g) with g where s belongs, and s where g belongs. Both have the same
-    shape, so there is no error. grad_weights is what arrives, and weights is what softmax returned."""
-    return reference.softmax_backward(weights, grad_weights)
+wrong("slope_alone", lambda grad_weights, weights: weights * (1 - weights))("""
+    returns the slope alone, without the cotangent
+    s(1 - s) is the slope of each weight with respect to its own score, and does not contain grad_weights. The exercise
+    asks how the *loss* changes: multiply the whole Jacobian by the gradient that arrives.""")
+wrong("as_after_cross_entropy", lambda grad_weights, weights: weights - grad_weights)("""
+    subtracts, as after a cross-entropy
+    weights - grad_weights looks like probabilities minus targets, the gradient of softmax *and* cross-entropy together.
+    This function contains no loss, and grad_weights holds slopes, not targets: return s * (g - s . g).""")
+wrong("arguments_exchanged", lambda grad_weights, weights: reference.softmax_backward(weights, grad_weights))("""
+    takes the slopes for the weights, and the weights for the slopes
+    You swap the two arguments: in s * (g - s . g), you use g for s and s for g. Both have the same shape, so there is
+    no error. grad_weights is what arrives, and weights is what softmax returned.""")
 
 
 @softmax_backward.mistake("divides by the number of rows")
 def divided_by_the_rows(grad_weights, weights):
     """You divide your result by the length of the first axis. If the loss is a mean, that division is already in
-    grad_weights; softmax adds none."""
+    grad_weights, so do not divide here."""
     return reference.softmax_backward(grad_weights, weights) / len(weights)
 
 
-@softmax_backward.mistake("takes the mean of the products, not their sum")
-def mean_of_the_products(grad_weights, weights):
-    """s . g is a *sum* of products: the weights have done the averaging already, since they add up to one. You divide
-    it by the length of the row once more."""
-    return weights * (grad_weights - (weights * grad_weights).mean(axis=-1, keepdims=True))
+@softmax_backward.mistake("divides by the length of the rows")
+def divided_by_the_length(grad_weights, weights):
+    """You divide your result by the number of weights in a row. If the loss is a mean, that division is already in
+    grad_weights, so do not divide here."""
+    return reference.softmax_backward(grad_weights, weights) / weights.shape[-1]
 
 
-@softmax_backward.mistake("loses the axis of the sum")
-def sum_without_keepdims(grad_weights, weights):
-    """Without keepdims=True, NumPy aligns the rows' sums with the *columns*. That is an error, or wrong numbers if
-    there are as many rows as weights."""
-    return weights * (grad_weights - (weights * grad_weights).sum(axis=-1))
+@softmax_backward.mistake("returns one sum in every entry")
+def one_sum_in_every_entry(grad_weights, weights):
+    """All entries of a row are the same number, s . g. You still have to subtract this sum from each entry of g, and
+    then to multiply by the weights: s * (g - s . g)."""
+    return np.broadcast_to((weights * grad_weights).sum(axis=-1, keepdims=True), weights.shape).copy()
 
 
-@softmax_backward.mistake("adds the outer product instead of subtracting it")
-def wrong_sign(grad_weights, weights):
-    """The sign of the outer product is wrong: the Jacobian is diag(a) - a a^T. If one score rises, the other weights
-    *fall*."""
-    return weights * (grad_weights + (weights * grad_weights).sum(axis=-1, keepdims=True))
+def centred(grad_weights, weights, *, centre):
+    """Return the weights times the difference between their gradient and a function of both."""
+    return weights * (grad_weights - centre(grad_weights, weights))
 
 
-@softmax_backward.mistake("subtracts the plain sum, not the weighted one")
-def unweighted_sum(grad_weights, weights):
-    """Subtract the row's *weighted* sum from each entry: s . g, the average of g with the weights s. You subtract the
-    plain sum of g."""
-    return weights * (grad_weights - grad_weights.sum(axis=-1, keepdims=True))
-
-
-@softmax_backward.mistake("subtracts the plain mean, not the weighted one")
-def unweighted_mean(grad_weights, weights):
-    """You subtract the plain mean of g from each entry. Subtract the mean *with the weights s*, s . g. The two agree
-    only where all weights are equal."""
-    return weights * (grad_weights - grad_weights.mean(axis=-1, keepdims=True))
-
-
-@softmax_backward.mistake("adds up over the whole array")
-def one_sum_for_all(grad_weights, weights):
-    """You use one sum for the whole array, so each row depends on all others. Each row has its own softmax, and so its
-    own sum: axis=-1 with keepdims=True. With a single row the two are the same."""
-    return weights * (grad_weights - (weights * grad_weights).sum())
-
-
-@softmax_backward.mistake("adds up over the queries")
-def over_the_rows(grad_weights, weights):
-    """The sum runs down the columns. Softmax ran along each row, the last axis, so that is where its backward adds
-    up."""
-    axis = max(-2, -weights.ndim)
-    return weights * (grad_weights - (weights * grad_weights).sum(axis=axis, keepdims=True))
-
-
-@softmax_backward.mistake("adds up over the first axis")
-def over_the_first_axis(grad_weights, weights):
-    """The sum runs along axis 0. With a single row that is the right axis, but with a batch it mixes sentences. Count
-    from the end: axis=-1."""
-    return weights * (grad_weights - (weights * grad_weights).sum(axis=0, keepdims=True))
-
-
-@softmax_backward.mistake("applies softmax to the weights once more")
-def softmax_twice(grad_weights, weights):
-    """`weights` is what softmax returned, and you put it through softmax again before you use it. The Jacobian is
-    written in terms of the weights themselves."""
-    return reference.softmax_backward(grad_weights, forward.softmax(weights))
-
-
-@softmax_backward.mistake("returns zeros", reread="Why ones test nothing")
-def always_zero(grad_weights, weights):
-    """Zero is right for exactly one kind of cotangent, the same number all along a row. A check that sums the outputs
-    uses just that one, so your function passes such a check, but a network with it never learns what to attend to."""
-    return np.zeros_like(weights)
-
-
-@softmax_backward.mistake("returns the cotangent as it came")
-def softmax_skipped(grad_weights, weights):
-    """The gradient goes through unchanged, as if softmax were not there."""
-    return grad_weights.copy()
+wrong("mean_of_the_products", centred, centre=lambda g, s: (s * g).mean(axis=-1, keepdims=True))("""
+    takes the mean of the products, not their sum
+    s . g is a *sum* of products, and already an average, because the weights add up to one. You divide it by the length
+    of the row as well.""")
+wrong("sum_without_keepdims", centred, centre=lambda g, s: (s * g).sum(axis=-1))("""
+    loses the axis of the sum
+    Without keepdims=True, NumPy aligns the rows' sums with the *columns*. You get an error, or wrong numbers if there
+    are as many rows as weights.""")
+wrong("wrong_sign", centred, centre=lambda g, s: -(s * g).sum(axis=-1, keepdims=True))("""
+    adds the outer product instead of subtracting it
+    The sign of the outer product is wrong: the Jacobian is diag(a) - a a^T. If one score rises, the other weights
+    *fall*.""")
+wrong("unweighted_sum", centred, centre=lambda g, s: g.sum(axis=-1, keepdims=True))("""
+    subtracts the plain sum, not the weighted one
+    Subtract the row's *weighted* sum from each entry: s . g, the average of g with the weights s. You subtract the
+    plain sum of g.""")
+wrong("unweighted_mean", centred, centre=lambda g, s: g.mean(axis=-1, keepdims=True))("""
+    subtracts the plain mean, not the weighted one
+    You subtract the plain mean of g from each entry. Subtract the mean *with the weights s*, s . g. The two agree only
+    if all weights are equal.""")
+wrong("one_sum_for_all", centred, centre=lambda g, s: (s * g).sum())("""
+    adds up over the whole array
+    You use one sum for the whole array, so each row depends on all others. Each row has its own softmax, and therefore
+    its own sum: axis=-1 with keepdims=True. With a single row the two are the same.""")
+wrong("over_the_rows", centred, centre=lambda g, s: (s * g).sum(axis=max(-2, -s.ndim), keepdims=True))("""
+    adds up over the queries
+    Your sum runs down the columns. Softmax ran along each row, the last axis, so its backward pass adds up along the
+    last axis, too.""")
+wrong("over_the_first_axis", centred, centre=lambda g, s: (s * g).sum(axis=0, keepdims=True))("""
+    adds up over the first axis
+    Your sum runs along axis 0. With a single row that is the right axis, but with a batch it mixes sentences. Count
+    from the end: axis=-1.""")
+wrong(
+    "softmax_twice", lambda grad_weights, weights: reference.softmax_backward(grad_weights, forward.softmax(weights))
+)("""
+    applies softmax to the weights once more
+    `weights` is what softmax returned, but you apply softmax to it again before you use it. The formula of the Jacobian
+    contains the weights themselves.""")
+wrong("always_zero", lambda grad_weights, weights: np.zeros_like(weights))("""
+    returns zeros -> Why ones test nothing
+    Zero is right only for a cotangent that has the same number all along a row. A check that sums the outputs uses such
+    a cotangent, so your function passes it, but a network with this function never learns what to attend to.""")
+wrong("softmax_skipped", lambda grad_weights, weights: grad_weights.copy())("""
+    returns the cotangent as it came
+    The gradient goes through unchanged, as if softmax were not there.""")
 
 
 @softmax_backward.mistake("writes into the caller's cotangent")
 def cotangent_changed(grad_weights, weights):
     """grad_weights has changed: `grad_weights -= ...` writes into the caller's array, which other paths of the network
-    may still need. Make a new one: `grad_weights - ...`."""
+    may still need. Make a new array: `grad_weights - ...`."""
     grad_weights -= (weights * grad_weights).sum(axis=-1, keepdims=True)
     return weights * grad_weights
 
 
-@softmax_backward.mistake("returns float64 whatever the dtype is")
-def always_double(grad_weights, weights):
-    """float32 came back as float64, which doubles the memory of everything after it. Nothing here needs a float64
-    scalar or an astype."""
-    return reference.softmax_backward(grad_weights.astype(np.float64), weights)
+wrong(
+    "always_double", lambda grad_weights, weights: reference.softmax_backward(grad_weights.astype(np.float64), weights)
+)("""
+    returns float64 whatever the dtype is
+    float32 came back as float64, which doubles the memory of everything after it. Nothing here needs a float64 scalar
+    or an astype.""")
 
 
 @softmax_backward.equivalent
@@ -210,17 +192,16 @@ def both_terms_multiplied_out(grad_weights, weights):
 @softmax_backward.equivalent
 def row_by_row(grad_weights, weights):
     grad_weights, weights = np.asarray(grad_weights), np.asarray(weights)
-    grad_scores = np.zeros(weights.shape, np.result_type(weights, np.float16))  # also of integers
+    grad_scores = np.zeros(weights.shape, np.result_type(weights, np.float16))  # also for integers
     for index in np.ndindex(*weights.shape[:-1]):
-        s, g = weights[index], grad_weights[index]
-        for j in range(len(s)):
-            grad_scores[index][j] = sum(g[i] * s[i] * ((i == j) - s[j]) for i in range(len(s)))
+        s = weights[index]
+        grad_scores[index] = (np.diag(s) - np.outer(s, s)) @ grad_weights[index]
     return grad_scores
 
 
 @softmax_backward.equivalent
 def by_pairwise_differences(grad_weights, weights):
-    """s_j sum_i s_i (g_j - g_i): the same as long as a row adds up to one, or to nothing."""
+    """Compute s_j sum_i s_i (g_j - g_i), which is the same if each row adds up to one or to zero."""
     grad_weights = np.asarray(grad_weights)
     pairs = grad_weights[..., :, None] - grad_weights[..., None, :]
     return weights * np.einsum("...ji,...i->...j", pairs, weights)

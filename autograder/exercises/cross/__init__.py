@@ -1,1 +1,1 @@
-"""Chapter 7, cross-attention and the decoder layer: its exercises, each in a file of its own."""
+"""Exercises of chapter 7, cross-attention and the decoder layer, one in each file."""

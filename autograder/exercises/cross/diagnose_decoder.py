@@ -1,11 +1,10 @@
-"""diagnose_decoder: its cases, its known mistakes and its right rewrites."""
-
 import math
 
 import numpy as np
 
 from autograder.authoring.diagnoses import one_of_each, overlooked, renamed
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.residual.shared import norm_params
 from solutions import cross as reference
 from solutions.masking import masked_softmax
@@ -14,6 +13,7 @@ from solutions.residual import layer_norm
 diagnose_decoder = Exercise(
     reference.diagnose_decoder, outputs={"bug": "", "first": ""}, section="A decoder with one bug"
 )
+wrong = short_mistakes(diagnose_decoder)
 
 WEIGHT_BUGS = (
     "keys from the target", "queries and keys exchanged", "memory and target exchanged",
@@ -41,7 +41,7 @@ def weights_of(bug, *, stream, memory, source_mask, target_mask, w_query, w_key,
 
 
 def update_of(bug, weights, *, stream, memory, w_value, **_):
-    """Return what the cross-attention adds, with this bug and these weights."""
+    """Return the update of the cross-attention, with this bug and these weights."""
     from_target = bug in ("values from the target", "memory and target exchanged")
     return weights @ (stream if from_target else memory) @ w_value
 
@@ -57,7 +57,8 @@ def seen_with(bug, inputs):
 
 
 def decoded(draw, bug, *, one_word_first=False):
-    """Draw four sentences whose sources have one word, all words and two numbers between, and what a bug leaves.
+    """Draw four sentences whose sources have one word, the full length and two lengths between, and run a sub-layer
+    with a bug.
 
     one_word_first: whether the first source has one word, which gets all the weight whatever the scores are.
     """
@@ -67,7 +68,7 @@ def decoded(draw, bug, *, one_word_first=False):
         n_source = np.array([1, *n_source[n_source > 1]])
     n_target = n_source.copy()
     swapped = draw.rng.permutation(4)[:2]
-    n_target[swapped] = n_target[swapped[::-1]]  # so two sentences are as long as their source
+    n_target[swapped] = n_target[swapped[::-1]]  # so that two sentences are as long as their source
     inputs = {name: draw.normal(4, length, width) for name in ("x", "stream", "memory")}
     inputs |= {f"{name}_mask": np.arange(length) < n[:, None, None] for name, n in
                (("source", n_source), ("target", n_target))}  # fmt: skip
@@ -92,7 +93,8 @@ def _(draw):
 
 @diagnose_decoder.cases("the mask over the memory", points=2)
 def _(draw):
-    yield from drawn(draw, "no mask", "mask transposed", "mask of the target", "causal mask as well")
+    in_mask = "no mask", "mask transposed", "mask of the target", "causal mask as well"
+    yield from drawn(draw, *in_mask, hidden="causal mask as well")
 
 
 @diagnose_decoder.cases("the sum and its norm", points=1)
@@ -101,7 +103,8 @@ def _(draw):
 
 
 def wrong_sentences(inputs, weights, output):
-    """Return the first array that differs from that of a right sub-layer, and where; ("", []) if none does."""
+    """Return the name of the first array that differs from that of a right sub-layer, and the sentences in which it
+    differs; ("", []) if none does."""
     expected = seen_with("nothing", inputs)
     for name, right, array in zip(("weights", "output"), expected, (weights, output), strict=True):
         if not np.allclose(right, array):
@@ -109,123 +112,97 @@ def wrong_sentences(inputs, weights, output):
     return "", []
 
 
-@diagnose_decoder.mistake("looks at the weights alone")
-def weights_alone(inputs, weights, output):
-    """You compare the weights alone. A layer with right weights can still hand over the wrong values, add its update to
-    the wrong array or normalise the wrong sum. Where the weights are right, compare the output."""
-    return overlooked(reference.diagnose_decoder(inputs, weights, output), ["values from the target", *SUM_BUGS])
+def missed(inputs, weights, output, *, bugs):
+    return overlooked(reference.diagnose_decoder(inputs, weights, output), bugs)
 
 
-@diagnose_decoder.mistake("looks at the output alone")
-def output_alone(inputs, weights, output):
-    """You name the output where the weights are already wrong. The output is made from the weights, so a wrong weight
-    shows first."""
+def misnamed(inputs, weights, output, *, bugs, to):
+    return renamed(reference.diagnose_decoder(inputs, weights, output), bugs, to=to)
+
+
+def misplaced(inputs, weights, output, *, place):
+    """Return the right diagnosis, with the place replaced by a function of the array and the sentence."""
     bug, first = reference.diagnose_decoder(inputs, weights, output)
-    return bug, first and ("output", first[1])
+    return bug, first and place(*first)
+
+
+wrong("weights_alone", missed, bugs=["values from the target", *SUM_BUGS])("""
+    looks at the weights alone
+    You compare only the weights. A layer with right weights can still use the wrong values, add its update to the wrong
+    array or normalise the wrong sum. If the weights are right, compare the output.""")
+wrong("output_alone", misplaced, place=lambda array, sentence: ("output", sentence))("""
+    looks at the output alone
+    You name the output when the weights are already wrong. The weights come first, because they determine the
+    output.""")
 
 
 @diagnose_decoder.mistake("names the last sentence")
 def last_sentence(inputs, weights, output):
-    """You name the last sentence in which the array is wrong. `first` holds the first one."""
+    """You name the last sentence in which the array is wrong. `first` holds the first such sentence."""
     bug, first = reference.diagnose_decoder(inputs, weights, output)
     return bug, first and (first[0], wrong_sentences(inputs, weights, output)[1][-1])
 
 
-@diagnose_decoder.mistake("expects each bug in each sentence")
-def sentence_zero(inputs, weights, output):
-    """You name sentence 0 for each bug. A sentence can hide a bug. Where the source has a single word, its weight is 1
-    whatever the queries and keys are, and where it has no padding, a missing mask changes nothing."""
-    bug, first = reference.diagnose_decoder(inputs, weights, output)
-    return bug, first and (first[0], 0)
-
-
-@diagnose_decoder.mistake("counts sentences from one")
-def from_one(inputs, weights, output):
-    """Your sentence is one too large. Sentences are counted from 0, as rows of an array are."""
-    bug, first = reference.diagnose_decoder(inputs, weights, output)
-    return bug, first and (first[0], first[1] + 1)
-
-
-@diagnose_decoder.mistake("returns the array alone")
-def array_alone(inputs, weights, output):
-    """`first` holds two things, the array's name and the number of the sentence: `("weights", 2)`, for example. You
-    return the name alone."""
-    bug, first = reference.diagnose_decoder(inputs, weights, output)
-    return bug, first and first[0]
-
-
-@diagnose_decoder.mistake("exchanges array and sentence")
-def sentence_first(inputs, weights, output):
-    """Your `first` begins with the sentence. The name of the array comes first: `("weights", 2)`, for example."""
-    bug, first = reference.diagnose_decoder(inputs, weights, output)
-    return bug, first and first[::-1]
-
-
-@diagnose_decoder.mistake("names the query as well")
-def with_the_query(inputs, weights, output):
-    """`first` is an array and a sentence, such as `("weights", 2)`. You add a third number."""
-    bug, first = reference.diagnose_decoder(inputs, weights, output)
-    return bug, first and (*first, 0)
+wrong("sentence_zero", misplaced, place=lambda array, sentence: (array, 0))("""
+    expects each bug in each sentence
+    You name sentence 0 for each bug. A sentence can hide a bug. If its source has a single word, the weight is 1
+    whatever the queries and keys are, and if its source has no padding, a missing mask changes nothing.""")
+wrong("from_one", misplaced, place=lambda array, sentence: (array, sentence + 1))("""
+    counts sentences from one
+    Your sentence is one too large. Count sentences from 0, like the rows of an array.""")
+wrong("array_alone", misplaced, place=lambda array, sentence: array)("""
+    returns the array alone
+    `first` holds two things, the array's name and the number of the sentence: `("weights", 2)`, for example. You return
+    only the name.""")
+wrong("sentence_first", misplaced, place=lambda array, sentence: (sentence, array))("""
+    exchanges array and sentence
+    Your `first` begins with the sentence. The name of the array comes first: `("weights", 2)`, for example.""")
+wrong("with_the_query", misplaced, place=lambda array, sentence: (array, sentence, 0))("""
+    names the query as well
+    `first` is an array and a sentence, such as `("weights", 2)`. You add a third number.""")
 
 
 @diagnose_decoder.mistake("gives a place to a right layer")
 def place_for_nothing(inputs, weights, output):
-    """Where the bug is "nothing", `first` must be None, because no array differs. You return `("output", 0)`."""
+    """If the bug is "nothing", `first` must be None, because no array differs. You return `("output", 0)`."""
     bug, first = reference.diagnose_decoder(inputs, weights, output)
     return bug, first or ("output", 0)
 
 
-@diagnose_decoder.mistake("takes exchanged queries and keys for keys from the target")
-def queries_unseen(inputs, weights, output):
-    """You name keys from the target wherever the mask is right and the weights are not. The queries may be wrong, too.
-    Recompute the weights with the queries that you suspect, and compare."""
-    exchanged = "queries and keys exchanged", "memory and target exchanged"
-    return renamed(reference.diagnose_decoder(inputs, weights, output), exchanged, to="keys from the target")
-
-
-@diagnose_decoder.mistake("does not look at the values where the weights are wrong")
-def values_unseen(inputs, weights, output):
-    """Two bugs have the same weights: both swap queries and keys, and one of them makes the values from the target,
-    too. The weights cannot distinguish them, so compare the output as well."""
-    diagnosis = reference.diagnose_decoder(inputs, weights, output)
-    return renamed(diagnosis, ["memory and target exchanged"], to="queries and keys exchanged")
-
-
-@diagnose_decoder.mistake("takes any weight on padding for a missing mask")
-def padding_as_no_mask(inputs, weights, output):
-    """You name a missing mask as soon as padding of the source has weight. A transposed mask and the target's mask put
-    weight on padding, too, but they hide something else: whole rows, or words of the source."""
-    diagnosis = reference.diagnose_decoder(inputs, weights, output)
-    return renamed(diagnosis, ["mask transposed", "mask of the target"], to="no mask")
-
-
-@diagnose_decoder.mistake("looks for weight on padding alone")
-def too_much_alone(inputs, weights, output):
-    """You look for weight where none should be. A causal mask over the memory does the opposite: it hides words of the
-    source that every position should see."""
-    return overlooked(reference.diagnose_decoder(inputs, weights, output), ["causal mask as well"])
-
-
-@diagnose_decoder.mistake("takes each wrong sum for a wrong residual")
-def any_residual(inputs, weights, output):
-    """You name the residual wherever weights and values are right and the output is not. The stream can also be missing
-    from the sum, or be added after the norm. Compute each of the three outputs and compare."""
-    diagnosis = reference.diagnose_decoder(inputs, weights, output)
-    return renamed(diagnosis, ["no residual", "norm before the sum"], to="residual from x")
-
-
-@diagnose_decoder.mistake("takes values from the target for a wrong residual")
-def values_as_residual(inputs, weights, output):
-    """You name the residual where the values are wrong. Both bugs leave right weights and a wrong output. Compute the
-    output with values from the stream, and compare."""
-    return renamed(
-        reference.diagnose_decoder(inputs, weights, output), ["values from the target"], to="residual from x"
-    )
+wrong(
+    "queries_unseen",
+    misnamed,
+    bugs=["queries and keys exchanged", "memory and target exchanged"],
+    to="keys from the target",
+)("""
+    takes exchanged queries and keys for keys from the target
+    You name keys from the target whenever the mask is right and the weights are not. The queries may be wrong, too.
+    Recompute the weights with the queries that you suspect, and compare.""")
+wrong("values_unseen", misnamed, bugs=["memory and target exchanged"], to="queries and keys exchanged")("""
+    does not look at the values where the weights are wrong
+    Two bugs give the same weights: both swap queries and keys, but only one of them also makes the values from the
+    target. The weights cannot distinguish them, so compare the output as well.""")
+wrong("padding_as_no_mask", misnamed, bugs=["mask transposed", "mask of the target"], to="no mask")("""
+    takes any weight on padding for a missing mask
+    You name a missing mask as soon as padding of the source has weight. A transposed mask and the target's mask put
+    weight on padding, too, but they also hide something: whole rows, or words of the source.""")
+wrong("too_much_alone", missed, bugs=["causal mask as well"])("""
+    looks for weight on padding alone
+    You look only for weight where none should be. A causal mask over the memory does the opposite: it hides words of
+    the source that every position should see.""")
+wrong("any_residual", misnamed, bugs=["no residual", "norm before the sum"], to="residual from x")("""
+    takes each wrong sum for a wrong residual
+    You name the residual whenever weights and values are right and the output is not. The sum may also lack the stream,
+    or the norm may come before the sum. Compute each of the three outputs and compare.""")
+wrong("values_as_residual", misnamed, bugs=["values from the target"], to="residual from x")("""
+    takes values from the target for a wrong residual
+    You name the residual when the values are wrong. Both bugs give right weights and a wrong output. Compute the output
+    with values from the stream, and compare.""")
 
 
 @diagnose_decoder.equivalent
 def by_questions(inputs, weights, output):
-    """Reads the mask from the places of the weights, and asks one question after the other."""
+    """Read the mask from the places of the weights, and ask one question after another."""
     array, sentences = wrong_sentences(inputs, weights, output)
     if not sentences:
         return "nothing", None
@@ -256,7 +233,7 @@ def by_questions(inputs, weights, output):
 
 @diagnose_decoder.equivalent
 def by_making_each(inputs, weights, output):
-    """Makes each sub-layer from sums over indices, and returns a list."""
+    """Make the weights and the output of each bug, and return a list."""
     for bug in ("nothing", "values from the target", *SUM_BUGS, *WEIGHT_BUGS):
         made = seen_with(bug, inputs)
         if np.allclose(made[0], weights) and np.allclose(made[1], output):
@@ -267,7 +244,7 @@ def by_making_each(inputs, weights, output):
 
 @diagnose_decoder.equivalent
 def by_the_nearest(inputs, weights, output):
-    """Takes the sub-layer that comes closest, and numbers of NumPy."""
+    """Choose the bug whose weights and output come closest, and return NumPy numbers."""
 
     def distance(bug):
         made = seen_with(bug, inputs)

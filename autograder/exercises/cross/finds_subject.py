@@ -1,8 +1,7 @@
-"""finds_subject: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import changing, short_mistakes
 from check.measures import PROPERTIES
 from solutions import cross as reference
 
@@ -13,12 +12,14 @@ finds_subject = Exercise(
     measure="finding_subjects",
     unseen=("words", "asks"),
 )
+wrong = short_mistakes(finds_subject)
+changed = changing(reference.finds_subject)
 
-NOUN, VERB = 1, 3  # a noun or a verb in the plural is one more
+NOUN, VERB = 1, 3  # add one for the plural
 
 
 def lexicon(draw):
-    """Return the kinds of some words, at least two of each, in any order."""
+    """Return the kinds of some words, at least two of each kind, in random order."""
     kinds = np.concatenate([np.repeat(np.arange(5), 2), draw.rng.integers(5, size=draw.size(0, 6))])
     return draw.rng.permutation(kinds)
 
@@ -29,7 +30,8 @@ def words_of(draw, kinds, pattern):
 
 
 def few_words(draw, asks, pattern):
-    """Yield sentences with a verb in the singular, and in the plural. pattern(number, other number) -> kinds."""
+    """Yield sentences with a verb in the singular, then in the plural. pattern: a function of the verb's number and the
+    other number that returns kinds."""
     for name, number in (("singular", 0), ("plural", 1)):
         kinds = lexicon(draw)
         patterns = [pattern(number, 1 - number) for _ in range(4)]
@@ -60,71 +62,60 @@ def _(draw):
 
 
 def long_pattern(draw, length):
-    """Return random kinds that begin with a noun of each number, so that every verb has a subject."""
+    """Return random kinds, beginning with a noun of each number, so that every verb has a subject."""
     return [NOUN, NOUN + 1, *draw.rng.choice(5, p=[0.5, 0.15, 0.15, 0.1, 0.1], size=length - 2)]
 
 
 @finds_subject.mistake("ignores the number")
 def any_noun(kinds, length):
     """Your verbs find the last noun before them, whether it agrees or not. In *the keys to the cabinet are*, the last
-    noun is not the subject. Give singular and plural a column each."""
+    noun is not the subject. Give singular and plural separate columns."""
     w_query, w_key, w_value = reference.finds_subject(kinds, length)
     w_query[:, :2] = w_query[:, :2].sum(axis=1, keepdims=True)
     return w_query, w_key, w_value
 
 
-@finds_subject.mistake("takes the first noun that agrees")
-def first_noun(kinds, length):
-    """Of several nouns that agree, your verbs find the first one. The score should rise with the position of the key,
-    but yours falls."""
+def with_keys(kinds, length, *, words=1, positions=1):
+    """Return the reference's matrices, with a factor for the words' rows of w_key and one for the positions' rows."""
     w_query, w_key, w_value = reference.finds_subject(kinds, length)
-    w_key[len(kinds) :, 2] *= -1
+    w_key[: len(kinds)] *= words(length) if callable(words) else words
+    w_key[len(kinds) :] *= positions
     return w_query, w_key, w_value
 
 
-@finds_subject.mistake("looks at all nouns that agree")
-def all_nouns(kinds, length):
-    """Of several nouns that agree, each gets the same weight, because your scores do not depend on the position. Add a
-    part to the score that is larger for later keys."""
-    w_query, w_key, w_value = reference.finds_subject(kinds, length)
-    w_key[len(kinds) :] = 0
-    return w_query, w_key, w_value
-
-
-@finds_subject.mistake("lets a near word outweigh the subject")
-def bonus_too_small(kinds, length):
-    """A verb finds its subject if it is near, and otherwise a later word. The part of the score for a noun that agrees
-    must be larger than the largest difference that positions can make, which grows with `length`."""
-    w_query, w_key, w_value = reference.finds_subject(kinds, length)
-    w_key[: len(kinds)] *= 2.5 / length
-    return w_query, w_key, w_value
+wrong("first_noun", with_keys, positions=-1)("""
+    takes the first noun that agrees
+    If several nouns agree, your verbs find the first. The score should rise with the position of the key, but yours
+    falls.""")
+wrong("all_nouns", with_keys, positions=0)("""
+    looks at all nouns that agree
+    If several nouns agree, each gets the same weight, because your scores do not depend on the position. Add a term to
+    the score that is larger for later keys.""")
+wrong("bonus_too_small", with_keys, words=lambda length: 2.5 / length)("""
+    lets a near word outweigh the subject
+    A verb finds its subject if it is near, and otherwise a later word. The term for a noun that agrees must be larger
+    than the largest difference between the terms for positions, which grows with `length`.""")
 
 
 @finds_subject.mistake("finds the verb itself")
 def itself(kinds, length):
-    """Your verbs find themselves. A verb comes later than its subject, so it wins if its own key fits as well as that
-    of the subject. Only the keys of nouns that agree should fit."""
+    """Your verbs find themselves. A verb comes later than its subject, so its own key wins if it fits as well as the
+    subject's key. Only the keys of nouns that agree should fit."""
     w_query, w_key, w_value = reference.finds_subject(kinds, length)
     for column, verb in enumerate((3, 4)):
         w_key[: len(kinds)][kinds == verb, column] = length
     return w_query, w_key, w_value
 
 
-@finds_subject.mistake("exchanges singular and plural")
-def numbers_exchanged(kinds, length):
-    """A verb in the singular looks for a noun in the plural, and the other way round. Compare the columns of w_query
-    with those of w_key: the same column should stand for the same number."""
-    w_query, w_key, w_value = reference.finds_subject(kinds, length)
-    return w_query[:, [1, 0, 2]], w_key, w_value
-
-
-@finds_subject.mistake("finds the subject softly")
-def softly(kinds, length):
-    """The subject gets the largest weight, but a noun just before it also gets much of the weight. One position later
+wrong("numbers_exchanged", changed, change=lambda w_query, w_key, w_value: (w_query[:, [1, 0, 2]], w_key, w_value))("""
+    exchanges singular and plural
+    Your singular verbs look for plural nouns, and your plural verbs for singular nouns. Compare the columns of w_query
+    with those of w_key: the same column should stand for the same number.""")
+wrong("softly", changed, change=lambda w_query, *others: (w_query / 10, *others))("""
+    finds the subject softly
+    The subject gets the largest weight, but a noun just before it also gets much of the weight. One position later
     should add about 10 to the score, and attention divides the score by the square root of d_key. Make the queries
-    stronger."""
-    w_query, w_key, w_value = reference.finds_subject(kinds, length)
-    return w_query / 10, w_key, w_value
+    stronger.""")
 
 
 @finds_subject.mistake("hands over the position, not the word")
@@ -137,7 +128,7 @@ def position_handed_over(kinds, length):
 
 @finds_subject.equivalent
 def table_of_scores(kinds, length):
-    """The keys are the rows of the identity, so w_query is the table of all scores, times a constant."""
+    """Make the keys the rows of the identity, so that w_query is the table of all scores, times a constant."""
     n = len(kinds)
     scores = np.zeros((n + length, n + length))
     agrees = (kinds[:, None] >= 3) & (kinds[:, None] - 2 == kinds)
@@ -155,7 +146,8 @@ def rotated(kinds, length):
 
 @finds_subject.equivalent
 def number_as_a_sign(kinds, length):
-    """Two columns fewer than kinds: a noun, its number as +1 or -1, and the position; other words are far below."""
+    """Use fewer columns: one for nouns, one for their number as +1 or -1, and one for the position; other words get
+    very low scores."""
     n = len(kinds)
     number = np.where(kinds % 2, 1, -1)  # odd kinds are singular
     noun, verb = np.isin(kinds, (1, 2)), kinds >= 3

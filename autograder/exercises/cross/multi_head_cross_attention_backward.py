@@ -1,8 +1,7 @@
-"""multi_head_cross_attention_backward: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import changing, short_mistakes
 from autograder.exercises.cross.shared import thinned, with_heads
 from autograder.exercises.multihead.multi_head_attention_backward import (
     back_by_einsum,
@@ -18,10 +17,11 @@ multi_head_cross_attention_backward = Exercise(
     order=("grad_params", "grad_x", "grad_memory"),
     section="Many heads, by reuse",
 )
+wrong = short_mistakes(multi_head_cross_attention_backward)
 
 
 def asked(draw, *sizes, **options):
-    """A random cotangent, and the cache of the forward pass."""
+    """Return a random cotangent and the cache of the forward pass."""
     x, memory, *rest = with_heads(draw, *sizes, **options).values()
     output, cache = multi_head_attention(x, memory, memory, *rest)
     return {"grad_output": draw.normal(*output.shape, dtype=output.dtype), "cache": thinned(draw, cache)}
@@ -41,7 +41,7 @@ def _(draw):
 
 
 def gradients(grad_output, cache, keys=1, values=1, heads_back=multi_head_attention_backward):
-    """The gradients; one of the two that come back to the memory may be left out."""
+    """Return the gradients, perhaps without one of the two that come back to the memory."""
     grad_x, from_keys, from_values, grad_params = heads_back(grad_output, cache)
     return grad_x, keys * from_keys + values * from_values, grad_params
 
@@ -55,34 +55,28 @@ def heads_values_only(grad_output, cache):
     return gradients(grad_output, cache, keys=0)
 
 
-@multi_head_cross_attention_backward.mistake("memory gradient through the keys only", reread="Two gradients come back")
-def heads_keys_only(grad_output, cache):
-    """Keys and values both came from the memory. You return only the gradient that comes back through the keys: add
-    both."""
-    return gradients(grad_output, cache, values=0)
+wrong("heads_keys_only", gradients, values=0)("""
+    memory gradient through the keys only -> Two gradients come back
+    Keys and values both came from the memory. You return only the gradient that comes back through the keys: add
+    both.""")
 
 
-@multi_head_cross_attention_backward.mistake("swaps the roles of x and the memory", reread="Two gradients come back")
-def heads_roles_swapped(grad_output, cache):
-    """The gradients of x and of the memory are swapped. The queries' gradient belongs to x."""
-    grad_x, grad_memory, grad_params = gradients(grad_output, cache)
-    return grad_memory, grad_x, grad_params
+changed = changing(gradients)
 
 
-@multi_head_cross_attention_backward.mistake("averages the memory's two gradients", reread="Two gradients come back")
-def memory_averaged(grad_output, cache):
-    """You take the mean of the two gradients that come back to the memory. Where an array was used twice, its gradients
-    add up."""
-    return gradients(grad_output, cache, keys=0.5, values=0.5)
-
-
-@multi_head_cross_attention_backward.mistake("adds all three gradients up", reread="Two gradients come back")
-def all_to_one(grad_output, cache):
-    """The three gradients are added up, as in self-attention. There one array had three roles; here x had one and the
-    memory two."""
-    grad_x, grad_memory, grad_params = gradients(grad_output, cache)
-    total = grad_x + grad_memory
-    return total, total, grad_params
+wrong(
+    "heads_roles_swapped", changed, change=lambda grad_x, grad_memory, grad_params: (grad_memory, grad_x, grad_params)
+)("""
+    swaps the roles of x and the memory -> Two gradients come back
+    You swap the gradients of x and of the memory. The queries' gradient belongs to x.""")
+wrong("memory_averaged", gradients, keys=0.5, values=0.5)("""
+    averages the memory's two gradients -> Two gradients come back
+    You take the mean of the two gradients that come back to the memory. If an array is used twice, its gradients add
+    up.""")
+wrong("all_to_one", changed, change=lambda x, memory, params: (x + memory, x + memory, params))("""
+    adds all three gradients up -> Two gradients come back
+    You add up the three gradients, as in self-attention. In self-attention one array has three roles; here x has one
+    role and the memory has two.""")
 
 
 @multi_head_cross_attention_backward.equivalent

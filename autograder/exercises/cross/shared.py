@@ -1,21 +1,22 @@
-"""What the exercises of chapter 7 share: two sequences to draw, and the decoder layer with exchangeable parts."""
+"""Draw two sequences, and run the decoder layer with some parts replaced, for the exercises of chapter 7."""
 
 import math
 
 import numpy as np
 
 from autograder.exercises.residual.shared import feed_forward_params, norm_params
+from solutions.dropout import dropout
 from solutions.multihead import multi_head_attention
 from solutions.residual import add_norm, feed_forward
 
 
 def turned(array):
-    """The last two axes exchanged; None stays None."""
+    """Exchange the last two axes; None stays None."""
     return None if array is None else array.swapaxes(-1, -2)
 
 
 def visible(draw, batch, T, T_memory):
-    """A mask in which most may be seen, another part in every row, and by every query the first two."""
+    """Draw a mask that hides different keys from each query, but never the first two."""
     mask = draw.rng.random((*batch, T, T_memory)) < 0.6
     mask[..., :2] = True
     mask[..., 0, -1] = False
@@ -23,7 +24,7 @@ def visible(draw, batch, T, T_memory):
 
 
 def two_sequences(draw, n_batch_axes=0, dtype=np.float64, same_width=0, **given):
-    """Two sequences and their projections; no two sizes alike unless given."""
+    """Draw two sequences and their projections. All sizes differ, except those that you give."""
     names = ("T", "T_memory", "d_model", "d_memory", "d_key", "d_value")
     drawn = draw.sizes(6 + n_batch_axes, low=2, high=10)
     size = dict(zip(names, drawn, strict=False)) | given
@@ -45,13 +46,13 @@ def two_sequences(draw, n_batch_axes=0, dtype=np.float64, same_width=0, **given)
 
 
 def square(draw, n_batch_axes=0):
-    """Both sequences equally long and wide, where some mistakes run that elsewhere stop with an error."""
+    """Draw two sequences of equal length and width, for which some mistakes run that raise an error elsewhere."""
     T = draw.size(4, 7)
     return two_sequences(draw, n_batch_axes, same_width=draw.size(4, 8), T=T, T_memory=T)
 
 
 def attention_params(draw, d_model, d_memory, dtype=np.float64):
-    """Parameters of a multi-head attention between two sequences, biases and all."""
+    """Draw all parameters of a multi-head attention between two sequences, including biases."""
     widths = {"query": d_model, "key": d_memory, "value": d_memory, "output": d_model}
     weights = {f"w_{name}": draw.normal(width, d_model) / math.sqrt(width) for name, width in widths.items()}
     weights |= {f"b_{name}": draw.normal(d_model) for name in widths}
@@ -59,7 +60,7 @@ def attention_params(draw, d_model, d_memory, dtype=np.float64):
 
 
 def with_heads(draw, n_batch_axes=0, dtype=np.float64, masked=False, is_square=False):
-    """Two sequences and the parameters of several heads; no two sizes alike, unless square."""
+    """Draw two sequences and the parameters of several heads. All sizes differ, unless `square`."""
     n_heads, d_head = [(2, 3), (2, 4), (3, 2), (3, 4)][draw.size(0, 4)]
     T, T_memory, *batch = draw.sizes(2 + n_batch_axes, low=3, high=8)
     d_model = n_heads * d_head
@@ -75,9 +76,9 @@ def with_heads(draw, n_batch_axes=0, dtype=np.float64, masked=False, is_square=F
 
 
 def thinned(draw, cache):
-    """The cache of a multi-head attention whose rows of weights do not quite add up to one.
+    """Return the cache of a multi-head attention in which no row of weights adds up to one.
 
-    With rows that do, the key bias's gradient is zero but for rounding, and no two right answers agree on it.
+    If they did, the key bias's gradient would be only rounding, and right answers would differ.
     """
     query, key, value, (queries, keys, values, weights), projected = cache
     factors = draw.rng.uniform(0.5, 0.9, (*weights.shape[:-1], 1))
@@ -85,7 +86,7 @@ def thinned(draw, cache):
 
 
 def layer_params(draw, d_model, dtype=np.float64):
-    """All parameters of a decoder layer; its norms have left their fresh ones and zeros."""
+    """Draw all parameters of a decoder layer; its norms differ from the ones and zeros of fresh norms."""
     return {
         "attention": attention_params(draw, d_model, d_model, dtype),
         "norm_attention": norm_params(draw, d_model, dtype),
@@ -97,7 +98,8 @@ def layer_params(draw, d_model, dtype=np.float64):
 
 
 def to_decode(draw, n_batch_axes=0, dtype=np.float64, masked=False, equally_long=False):
-    """A decoder layer's inputs; d_model is that of both sequences, and their lengths differ unless asked."""
+    """Draw a decoder layer's inputs. Both sequences have the width d_model; their lengths differ, unless
+    `equally_long`."""
     n_heads, d_head = [(2, 3), (2, 4), (3, 2), (3, 4)][draw.size(0, 4)]
     T, T_memory, *batch = draw.sizes(2 + n_batch_axes, low=3, high=7)
     T_memory = T if equally_long else T_memory
@@ -114,23 +116,38 @@ def to_decode(draw, n_batch_axes=0, dtype=np.float64, masked=False, equally_long
     return inputs
 
 
-STEPS = (("attention", "x"), ("cross_attention", "memory"), ("feed_forward", None))
+STEPS = ("attention", "cross_attention", "feed_forward")
+AS_USUAL: dict[str, str] = {}
 
 
 def layered(
     x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None, *,
-    steps=STEPS, norms=None, add=add_norm, keys="memory", values="memory",
-    feed=feed_forward, attend=multi_head_attention,
+    steps=STEPS, reads=AS_USUAL, weights=AS_USUAL, adds_to=AS_USUAL, norms=AS_USUAL, undropped="",
+    queries="x", keys="memory", values="memory", masks=lambda own, over_memory: (own, over_memory),
+    add=add_norm, feed=feed_forward, attend=multi_head_attention,
 ):  # fmt: skip
-    """The decoder layer, with another order, other norms (by the sub-layer's name), or other sources."""
-    norms = norms or {}
-    for name, _ in steps:
+    """Run the decoder layer with some of its parts replaced.
+
+    reads: sub-layer's name -> the stream that it reads: 0 is x, 1 is the stream after the first Add & Norm, and so on.
+    adds_to: name -> the stream to which it adds its output, or "memory". weights: name -> the sub-layer whose weights
+    it uses. norms: name -> the sub-layer whose norm it uses, or None. undropped: the sub-layer without dropout.
+    queries, keys, values: "x" or "memory", the sources of the cross-attention.
+    """
+    self_mask, memory_mask = masks(self_mask, memory_mask)
+    streams = [x]
+    for name in steps:
+        x, part = streams[reads.get(name, -1)], params[weights.get(name, name)]
         if name == "feed_forward":
-            update, _ = feed(x, params[name])
+            update, _ = feed(x, part)
         elif name == "attention":
-            update, _ = attend(x, x, x, params[name], n_heads, self_mask)
+            update, _ = attend(x, x, x, part, n_heads, self_mask)
         else:
             sources = {"x": x, "memory": memory}
-            update, _ = attend(x, sources[keys], sources[values], params[name], n_heads, memory_mask)
-        x, _ = add(x, update, params[f"norm_{norms.get(name, name)}"], rate, rng)
-    return x, None
+            update, _ = attend(sources[queries], sources[keys], sources[values], part, n_heads, memory_mask)
+        place, norm, noise = adds_to.get(name, -1), norms.get(name, name), None if name == undropped else rng
+        stream = memory if place == "memory" else streams[place]
+        if norm is None:
+            streams.append(stream + dropout(update, rate, noise)[0])
+        else:
+            streams.append(add(stream, update, params[f"norm_{norm}"], rate, noise)[0])
+    return streams[-1], None

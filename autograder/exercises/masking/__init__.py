@@ -1,1 +1,1 @@
-"""Chapter 3, masking: its exercises, each in a file of its own."""
+"""Exercises of chapter 3, masking, one in each file."""

@@ -1,8 +1,7 @@
-"""causal_mask: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from solutions import masking as reference
 
 causal_mask = Exercise(
@@ -10,6 +9,7 @@ causal_mask = Exercise(
     outputs={"mask": "T_query T_key"},
     section="The causal mask",
 )
+wrong = short_mistakes(causal_mask)
 
 
 @causal_mask.cases("the triangle", points=1)
@@ -25,66 +25,41 @@ def _(draw):
     yield "a long text", {"length": draw.size(50, 90)}
 
 
-@causal_mask.mistake("allows the future, not the past")
-def wrong_triangle(length):
-    """This is the upper triangle: each position sees itself and what comes *after* it. Row i belongs to the query at
-    position i, and its columns up to i are the past, so the True entries are on and below the diagonal."""
-    return np.tri(length, dtype=bool).T
-
-
-@causal_mask.mistake("forbids a position to see itself")
-def without_the_diagonal(length):
-    """The diagonal is False, so no position sees itself, and the first sees nothing at all. The decoder's input is
-    shifted right by one: at position i is the token *before* the one to be predicted, so it may be seen."""
-    return np.tri(length, k=-1, dtype=bool)
-
-
-@causal_mask.mistake("looks one position ahead")
-def one_too_many(length):
-    """The boundary is one diagonal too high: each position sees the next one, too, which is the very token that it must
-    predict."""
-    return np.tri(length, k=1, dtype=bool)
-
-
-@causal_mask.mistake("reads True as hidden", reread="Two conventions, opposite to each other")
-def inverted_causal(length):
-    """Your True marks what is *forbidden*, as in PyTorch's `nn.MultiheadAttention`. In this book, as in
-    `scaled_dot_product_attention`, True means 'may attend'."""
-    return ~np.tri(length, dtype=bool)
-
-
-@causal_mask.mistake("makes an additive mask", reread="Two conventions, opposite to each other")
-def additive_causal(length):
-    """This mask holds 0 and -inf, to be added to scores. In this book a mask is boolean, and only `masked_softmax`
-    knows what happens to the scores; two boolean masks can also be combined with `&`."""
-    return np.where(np.tri(length, dtype=bool), 0.0, -np.inf)
-
-
-@causal_mask.mistake("contains ones and zeros", reread="Two conventions, opposite to each other")
-def ones_and_zeros(length):
-    """The mask is made of numbers. Then `~mask` does not mean 'not' (~1 is -2 for integers, an error for floats), and
-    indexing with the mask picks rows instead of filtering. Use dtype=bool."""
-    return np.tri(length)
-
-
-@causal_mask.mistake("contains whole numbers", reread="Two conventions, opposite to each other")
-def whole_numbers(length):
-    """The mask is made of the integers 1 and 0. Then `~mask` does not mean 'not' (~1 is -2), and indexing with the mask
-    picks rows 1 and 0 instead of filtering. Use dtype=bool."""
-    return np.tri(length, dtype=np.int64)
-
-
-@causal_mask.mistake("puts an axis for the batch in front")
-def axis_in_front(length):
-    """The triangle is right, but its shape is (1, T, T). It is the same for every sentence, and NumPy aligns shapes
-    from the right, so it needs no axis in front: (T, T)."""
-    return np.tri(length, dtype=bool)[None]
-
-
-@causal_mask.mistake("allows everything")
-def all_allowed(length):
-    """Every entry is True, so each position sees the whole sentence, including the future."""
-    return np.ones((length, length), dtype=bool)
+wrong("wrong_triangle", lambda length: np.tri(length, dtype=bool).T)("""
+    allows the future, not the past
+    You return the upper triangle, so each position sees itself and what comes *after* it. Row i belongs to the query at
+    position i, and its columns up to i are the past, so the True entries are on and below the diagonal.""")
+wrong("without_the_diagonal", lambda length: np.tri(length, k=-1, dtype=bool))("""
+    forbids a position to see itself
+    Your diagonal is False, so no position sees itself, and the first position sees nothing at all. The decoder's input
+    is shifted right by one: position i holds the token *before* the token to predict, so position i may see it.""")
+wrong("one_too_many", lambda length: np.tri(length, k=1, dtype=bool))("""
+    looks one position ahead
+    Your boundary is one diagonal too high. Each position also sees the next position, which holds the very token that
+    it must predict.""")
+wrong("inverted_causal", lambda length: ~np.tri(length, dtype=bool))("""
+    reads True as hidden -> Two conventions, opposite to each other
+    Your True marks what is *forbidden*, as in PyTorch's `nn.MultiheadAttention`. In this book, as in
+    `scaled_dot_product_attention`, True means 'may attend'.""")
+wrong("additive_causal", lambda length: np.where(np.tri(length, dtype=bool), 0.0, -np.inf))("""
+    makes an additive mask -> Two conventions, opposite to each other
+    Your mask holds 0 and -inf, to add to scores. In this book a mask is boolean, and only `masked_softmax` changes the
+    scores. You can also combine two boolean masks with `&`.""")
+wrong("ones_and_zeros", lambda length: np.tri(length))("""
+    contains ones and zeros -> Two conventions, opposite to each other
+    Your mask contains numbers. Then `~mask` does not mean 'not' (~1 is -2 for integers, an error for floats), and
+    indexing with the mask picks rows instead of filtering. Use dtype=bool.""")
+wrong("whole_numbers", lambda length: np.tri(length, dtype=np.int64))("""
+    contains whole numbers -> Two conventions, opposite to each other
+    Your mask contains the integers 1 and 0. Then `~mask` does not mean 'not' (~1 is -2), and indexing with the mask
+    picks rows 1 and 0 instead of filtering. Use dtype=bool.""")
+wrong("axis_in_front", lambda length: np.tri(length, dtype=bool)[None])("""
+    puts an axis for the batch in front
+    The triangle is right, but its shape is (1, T, T). The mask is the same for every sentence, and NumPy aligns shapes
+    from the right, so it needs no axis in front: (T, T).""")
+wrong("all_allowed", lambda length: np.ones((length, length), dtype=bool))("""
+    allows everything
+    Every entry is True, so each position sees the whole sentence, including the future.""")
 
 
 @causal_mask.equivalent

@@ -1,5 +1,3 @@
-"""diagnose_masks: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.diagnoses import one_of_each, overlooked, renamed
@@ -63,16 +61,16 @@ def _(draw):
 
 @diagnose_masks.mistake("looks above the diagonal alone")
 def future_alone(weights, tokens, pad):
-    """You look for weights on later positions alone. Padding that is not masked gets weight below the diagonal, too, in
-    the rows of padding, and a word that is hidden by mistake has no weight anywhere."""
+    """You look only for weights on later positions. Padding that is not masked also gets weight below the diagonal, in
+    the rows of padding, and a word that is hidden by mistake gets no weight anywhere."""
     hidden = "no padding mask", "queries masked, not keys", "padding of another sentence", "own position hidden"
     return overlooked(reference.diagnose_masks(weights, tokens, pad), hidden)
 
 
 @diagnose_masks.mistake("looks for too much weight alone")
 def too_much_alone(weights, tokens, pad):
-    """You look for weights that should be zero. A mask can also hide what should be visible: the position itself, or
-    the words that a row of padding attends to. Compare in both directions."""
+    """You look only for weights that should be zero. A mask can also hide what should be visible: the position itself,
+    or the words that a row of padding attends to. Compare in both directions."""
     return overlooked(
         reference.diagnose_masks(weights, tokens, pad), ["own position hidden", "queries masked, not keys"]
     )
@@ -87,7 +85,7 @@ def sums_ignored(weights, tokens, pad):
 
 @diagnose_masks.mistake("names the last row with the bug")
 def last_row(weights, tokens, pad):
-    """You name the last wrong row. `first` is the first one in reading order: sentence by sentence, and in each
+    """You name the last wrong row. `first` is the first wrong row in reading order: sentence by sentence, and in each
     sentence query by query."""
     bug, first = reference.diagnose_masks(weights, tokens, pad)
     rows = [(n, t) for n in range(len(tokens)) for t in range(tokens.shape[1]) if is_wrong(weights, tokens, pad, n, t)]
@@ -96,7 +94,7 @@ def last_row(weights, tokens, pad):
 
 @diagnose_masks.mistake("returns the query alone")
 def query_alone(weights, tokens, pad):
-    """`first` holds two numbers, the sentence and the query: `(sentence, query)`. You return the query alone."""
+    """`first` holds two numbers, the sentence and the query: `(sentence, query)`. You return only the query."""
     bug, first = reference.diagnose_masks(weights, tokens, pad)
     return bug, None if first is None else first[1]
 
@@ -117,14 +115,14 @@ def with_the_key(weights, tokens, pad):
 
 @diagnose_masks.mistake("gives a row to right weights")
 def row_for_nothing(weights, tokens, pad):
-    """Where the bug is "nothing", `first` must be None: every row is right. You return `(0, 0)`."""
+    """If the bug is "nothing", `first` must be None, because every row is right. You return `(0, 0)`."""
     bug, first = reference.diagnose_masks(weights, tokens, pad)
     return bug, (0, 0) if first is None else first
 
 
 @diagnose_masks.mistake("takes a transposed mask for a missing one")
 def transposed_as_missing(weights, tokens, pad):
-    """You name a missing causal mask wherever a position attends to a later one. A transposed mask shows the future,
+    """You name a missing causal mask whenever a position attends to a later one. A transposed mask shows the future,
     too, but it hides the past: below the diagonal all its weights are zero."""
     return renamed(reference.diagnose_masks(weights, tokens, pad), ["causal mask transposed"], to="no causal mask")
 
@@ -141,7 +139,7 @@ def queries_as_own(weights, tokens, pad):
 @diagnose_masks.mistake("takes the padding of another sentence for no padding mask")
 def another_as_none(weights, tokens, pad):
     """You name a missing padding mask because some padding has weight. But in the same batch some words of a sentence
-    are hidden, or some of its padding: each sentence has the mask of the one before it."""
+    are hidden, or some of its padding: each sentence has the mask of the sentence before it."""
     return renamed(
         reference.diagnose_masks(weights, tokens, pad), ["padding of another sentence"], to="no padding mask"
     )
@@ -150,7 +148,7 @@ def another_as_none(weights, tokens, pad):
 @diagnose_masks.mistake("takes or for a missing causal mask")
 def or_as_missing(weights, tokens, pad):
     """In both cases a position attends to later words. With `or`, a row of padding also attends to padding before it,
-    since the past is always allowed. Without a causal mask no padding has weight anywhere."""
+    because the past is always allowed. Without a causal mask no padding has weight anywhere."""
     return renamed(reference.diagnose_masks(weights, tokens, pad), ["or in place of and"], to="no causal mask")
 
 
@@ -161,7 +159,7 @@ def pad_is_zero(weights, tokens, pad):
 
 
 def is_wrong(weights, tokens, pad, n, t):
-    """Whether row t of sentence n differs from that of a right mask."""
+    """Return whether row t of sentence n differs from that of a right mask."""
     right = [key <= t and token != pad for key, token in enumerate(tokens[n])]
     return [bool(w) for w in weights[n, t]] != right or not np.isclose(weights[n, t].sum(), any(right))
 
@@ -174,7 +172,7 @@ def first_wrong_row(weights, tokens, pad):
 
 @diagnose_masks.equivalent
 def by_questions(weights, tokens, pad):
-    """One question after the other, without a mask of any bug."""
+    """Ask one question after another, without building a mask that has a bug."""
     first = first_wrong_row(weights, tokens, pad)
     if first is None:
         return "nothing", None
@@ -198,7 +196,7 @@ def by_questions(weights, tokens, pad):
 
 @diagnose_masks.equivalent
 def by_making_each(weights, tokens, pad):
-    """Makes weights with each bug from arbitrary scores, and a list of the row."""
+    """Make weights with each bug from arbitrary scores, and return the row as a list."""
     first = first_wrong_row(weights, tokens, pad)
     if first is None:
         return "nothing", None
@@ -214,6 +212,6 @@ def by_making_each(weights, tokens, pad):
 
 @diagnose_masks.equivalent
 def with_numpy_numbers(weights, tokens, pad):
-    """The row as numbers of NumPy."""
+    """Return the row as NumPy numbers."""
     bug, first = by_questions(weights, tokens, pad)
     return bug, None if first is None else tuple(np.array(first))

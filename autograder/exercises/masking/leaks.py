@@ -1,17 +1,17 @@
-"""leaks: its cases, its known mistakes and its right rewrites."""
-
 from functools import partial
 from itertools import combinations, permutations, product
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from check import given_functions
+from autograder.authoring.short_mistakes import short_mistakes
+from check import input_functions
 from solutions import masking as reference
 
 
 def spliced(decoder, sequences):
-    """Each sequence, then that sequence up to a cut and another one from there, for each other one and each cut."""
+    """Yield each sequence, then the sequence up to a cut followed by another sequence, for each other sequence and each
+    cut."""
     for i, x in enumerate(sequences):
         yield x
         for other in np.delete(sequences, i, axis=0):
@@ -24,10 +24,11 @@ leaks = Exercise(
     section="A leak detector",
     likely=spliced,
 )
+wrong = short_mistakes(leaks)
 
 
 def trial(draw, decoder, n=3):
-    """A decoder, and sequences of vectors on which to try it, different everywhere."""
+    """Return a decoder, and sequences of vectors on which to try it, which differ in all entries."""
     T, d = draw.size(4, 7), draw.size(2, 5)
     return {"decoder": decoder, "sequences": draw.normal(n, T, d)}
 
@@ -38,53 +39,59 @@ def tried(draw, *decoders):
 
 
 def one_above_three(draw, decoder, which):
-    """Sequences of which one alone has entries above 3."""
+    """Return a decoder and sequences, only one of which has entries above 3."""
     inputs = trial(draw, decoder)
     inputs["sequences"] = np.tanh(inputs["sequences"])
     inputs["sequences"][which] += 5
     return inputs
 
 
-def mixtures(draw):
-    """Decoders drawn anew, that no table of known ones has. Two or three of the four leak, anywhere."""
+def mixtures(draw, everywhere=True):
+    """Draw decoders that no table of known decoders contains. Two or three of the four leak.
+
+    everywhere: whether each output of a leaky decoder depends on every later input, so that a search finds the leak
+    wherever it looks. Otherwise one output depends on one later input, both drawn.
+    """
     names = ("a mixture", "another mixture", "a third mixture", "a fourth mixture")
     leaky = draw.rng.permutation([True, True, False, draw.rng.random() < 0.5])
-    for name, leaks_somewhere in zip(names, leaky, strict=True):
+    for name, leaks_ahead in zip(names, leaky, strict=True):
         inputs = trial(draw, None)
         T = inputs["sequences"].shape[1]
         weights = np.tril(draw.normal(T, T))
-        if leaks_somewhere:
+        if leaks_ahead and everywhere:
+            weights += np.triu(draw.rng.choice([-0.5, 0.5], size=(T, T)), 1)
+        elif leaks_ahead:
             hears, heard = sorted(draw.rng.choice(T, size=2, replace=False))
             weights[hears, heard] = draw.rng.choice([-1.0, 1.0])
-        yield name, inputs | {"decoder": given_functions.Mixture(weights)}
+        yield name, inputs | {"decoder": input_functions.Mixture(weights)}
 
 
-# A detector that always gives the same answer fails every aspect: each has leaky decoders and tight ones.
-@leaks.cases("wide open, or shut", points=2)
+# A detector that always gives the same answer fails every aspect, because each aspect has leaky and tight decoders.
+@leaks.cases("wide open, or shut", points=1)
 def _(draw):
-    yield from tried(draw, given_functions.looks_around, given_functions.looks_back, given_functions.running_sum)
+    yield from tried(draw, input_functions.looks_around, input_functions.looks_back, input_functions.running_sum)
     yield from tried(
-        draw, given_functions.each_position_alone, given_functions.sum_of_the_past, given_functions.centred_over_time
+        draw, input_functions.each_position_alone, input_functions.sum_of_the_past, input_functions.centred_over_time
     )
     yield from mixtures(draw)
 
 
-@leaks.cases("one step, one place", points=1)
+@leaks.cases("one step, one place", points=2)
 def _(draw):
     yield from tried(
-        draw, given_functions.looks_one_ahead, given_functions.first_hears_second, given_functions.first_hears_third
+        draw, input_functions.looks_one_ahead, input_functions.first_hears_second, input_functions.first_hears_third
     )
-    yield from tried(draw, given_functions.last_but_one_hears_last, given_functions.looks_back)
-    yield from mixtures(draw)
-    yield from tried(draw, given_functions.first_hears_the_phase_of_the_last, given_functions.running_share)
-    yield from tried(draw, given_functions.hears_with_both_signs)
-    yield "hears above three", one_above_three(draw, given_functions.hears_above_three, 2)
+    yield from tried(draw, input_functions.last_but_one_hears_last, input_functions.looks_back)
+    yield from mixtures(draw, everywhere=False)
+    yield from tried(draw, input_functions.first_hears_the_phase_of_the_last, input_functions.running_share)
+    yield from tried(draw, input_functions.hears_with_both_signs)
+    yield "hears above three", one_above_three(draw, input_functions.hears_above_three, 2)
     for name, which in (("first", 0), ("second", 1), ("last", 2)):
         yield (
             f"above three hears, in the {name} sequence",
-            one_above_three(draw, given_functions.above_three_hears, which),
+            one_above_three(draw, input_functions.above_three_hears, which),
         )
-    inputs = trial(draw, given_functions.hears_opposites)
+    inputs = trial(draw, input_functions.hears_opposites)
     signs = np.array([1, -1, 1])[:, None, None]
     yield "hears opposites", inputs | {"sequences": signs * np.abs(inputs["sequences"])}
 
@@ -92,10 +99,10 @@ def _(draw):
 @leaks.cases("small leaks, and rounding", points=1)
 def _(draw):
     yield from tried(
-        draw, given_functions.divides_by_all, given_functions.whispers, given_functions.all_minus_the_future
+        draw, input_functions.divides_by_all, input_functions.whispers, input_functions.all_minus_the_future
     )
     yield from mixtures(draw)
-    yield from tried(draw, given_functions.breathes, given_functions.breathes_near_a_hundred)
+    yield from tried(draw, input_functions.breathes, input_functions.breathes_near_a_hundred)
 
 
 @leaks.cases("tokens and edge cases", points=1)
@@ -103,10 +110,10 @@ def _(draw):
     T = draw.size(5, 9)
     steps = np.stack([[0, *draw.rng.permutation(np.arange(1, 10))[:2]] for _ in range(T)], axis=1)
     tokens = (draw.tokens(T, low=0) + steps) % 10
-    for decoder in (given_functions.running_sum, given_functions.centred_over_time):
+    for decoder in (input_functions.running_sum, input_functions.centred_over_time):
         name = decoder.__name__.replace("_", " ")
         yield f"tokens, {name}", {"decoder": decoder, "sequences": tokens}
-    inputs = trial(draw, given_functions.centred_over_time)
+    inputs = trial(draw, input_functions.centred_over_time)
     yield "two positions", inputs | {"sequences": inputs["sequences"][:, :2]}
     yield "a single position", inputs | {"sequences": inputs["sequences"][:, :1]}
     yield from mixtures(draw)
@@ -119,7 +126,7 @@ def searched(
     decoder, sequences, *,
     pairs=None, cuts=lambda T: range(1, T), compared=lambda t: slice(0, t), close=fixed_tolerance,
 ):  # fmt: skip
-    """The detector, with its choices left open."""
+    """Run the detector with these choices."""
     for x, other in product(sequences, repeat=2) if pairs is None else pairs:
         output = decoder(x)
         for t in cuts(len(x)):
@@ -128,119 +135,95 @@ def searched(
     return False
 
 
-@leaks.mistake("begins with the second cut")
-def begins_late(decoder, sequences):
-    """Your first cut comes after the second position, so position 1 is never replaced while you watch position 0. You
-    miss a decoder whose first output sees the second input. Cut after every position, from 1 on."""
-    return searched(decoder, sequences, cuts=lambda T: range(2, T))
-
-
-@leaks.mistake("ends one cut too early")
-def ends_early(decoder, sequences):
-    """The last cut is missing, after which only the last input is new. You miss a decoder whose last output but one
-    sees this input."""
-    return searched(decoder, sequences, cuts=lambda T: range(1, T - 1))
-
-
-@leaks.mistake("changes the last input only")
-def last_input_only(decoder, sequences):
-    """Only the last input is ever changed. A decoder that looks at some other part of the future is not found. Cut
-    after every position."""
-    return searched(decoder, sequences, cuts=lambda T: range(max(1, T - 1), T))
-
-
-@leaks.mistake("makes a single cut, in the middle")
-def one_cut_in_the_middle(decoder, sequences):
-    """One cut shows only what crosses it. You miss a leak with both ends in the first half, or both in the second. Cut
-    after every position."""
-    return searched(decoder, sequences, cuts=lambda T: range(T // 2, T // 2 + 1) if T > 1 else ())
-
-
-@leaks.mistake("tries the first two sequences only")
-def first_pair_only(decoder, sequences):
-    """You compare only the first two sequences. A pair can convict a decoder, but not acquit it: a decoder may look at
-    large entries only, and both sequences may have none. Try every sequence with every other one."""
-    return searched(decoder, sequences, pairs=[sequences[:2]])
+wrong("begins_late", searched, cuts=lambda T: range(2, T))("""
+    begins with the second cut
+    Your first cut comes after the second position, so you never replace position 1 while you watch position 0. You miss
+    a decoder whose first output sees the second input. Cut after every position, from 1 on.""")
+wrong("ends_early", searched, cuts=lambda T: range(1, T - 1))("""
+    ends one cut too early
+    The last cut is missing, after which only the last input is new. You miss a decoder whose next-to-last output sees
+    this input.""")
+wrong("last_input_only", searched, cuts=lambda T: range(max(1, T - 1), T))("""
+    changes the last input only
+    You change only the last input, so you miss a decoder that looks at another part of the future. Cut after every
+    position.""")
+wrong("one_cut_in_the_middle", searched, cuts=lambda T: range(T // 2, T // 2 + 1) if T > 1 else ())("""
+    makes a single cut, in the middle
+    A cut shows only the leaks that cross it. You miss a leak within the first half, or within the second half. Cut
+    after every position.""")
+wrong("first_pair_only", lambda decoder, sequences: searched(decoder, sequences, pairs=[sequences[:2]]))("""
+    tries the first two sequences only
+    You compare only the first two sequences. A pair can prove that a decoder leaks, but not that it does not: a
+    decoder may look only at large entries, and these two sequences may have none. Try every sequence with every
+    other sequence.""")
 
 
 @leaks.mistake("takes the past from the first sequence only")
 def past_of_the_first(decoder, sequences):
-    """The future comes from every sequence, but the past always from the first one. A decoder may look ahead only after
-    a certain past, after a large entry, say. Let each sequence give the past."""
+    """You take the future from every sequence, but the past always from the first. A decoder may look ahead only after
+    a certain past, for example after a large entry. Take the past from each sequence."""
     return searched(decoder, sequences, pairs=[(sequences[0], other) for other in sequences])
 
 
-@leaks.mistake("tries each pair one way round only")
-def each_pair_once(decoder, sequences):
-    """Each pair is tried once, with the past of the earlier sequence. The other way round is another test: a decoder
-    may look ahead only after a certain past, and the later sequence may have it. Let each sequence give the past."""
-    return searched(decoder, sequences, pairs=combinations(sequences, 2))
+wrong("each_pair_once", lambda decoder, sequences: searched(decoder, sequences, pairs=combinations(sequences, 2)))("""
+    tries each pair one way round only
+    You try each pair once, with the past of the earlier sequence. Also try it with the past of the later sequence: a
+    decoder may look ahead only after a certain past, which only the later sequence may have.""")
 
 
 @leaks.mistake("replaces the future by zeros")
 def zeros_for_the_future(decoder, sequences):
-    """What comes after the cut becomes zero. Some decoders react to zero as to the input that was there, for example
-    one that reacts only to large entries or only to opposite signs. Take what comes after the cut from another
-    sequence."""
+    """You replace what comes after the cut by zeros. Some decoders react to zero as they do to the old input, for
+    example decoders that react only to large entries or only to opposite signs. Take what comes after the cut from
+    another sequence."""
     return searched(decoder, sequences, pairs=[(x, np.zeros_like(x)) for x in sequences])
 
 
-@leaks.mistake("watches the first output only")
-def first_output_only(decoder, sequences):
-    """Only the output at position 0 is compared, and a leak at any other position is not found. At the cut t, compare
-    all outputs before t. (A loop that returns in its first round, whatever it finds there, has the same effect.)"""
-    return searched(decoder, sequences, compared=lambda t: slice(0, 1))
-
-
-@leaks.mistake("finds a leak in every decoder")
-def whole_outputs(decoder, sequences):
-    """The answer is True for every decoder that gets more than one position. If you compare whole outputs, they differ,
-    because the later outputs *may* change when the later inputs do: compare the outputs before the cut. If you do that,
-    check that you compare the decoder's outputs with its outputs."""
-    return searched(decoder, sequences, compared=lambda t: slice(None))
-
-
-@leaks.mistake("compares the first output after the cut, too")
-def one_output_too_many(decoder, sequences):
-    """At the cut t, input t is new, and output t may depend on it: each position sees itself. You accuse every decoder
-    in which it does. Compare outputs 0 to t - 1, that is, [:t]."""
-    return searched(decoder, sequences, compared=lambda t: slice(0, t + 1))
-
-
-@leaks.mistake("compares sums of outputs")
-def sums_compared(decoder, sequences):
-    """You compare the *sum* of the outputs before the cut. A leak that raises one output and lowers another by as much
-    leaves the sum as it was. Compare entry by entry: `np.allclose` takes whole arrays."""
-    return searched(decoder, sequences, close=lambda a, b: fixed_tolerance(a.sum(), b.sum()))
+wrong("first_output_only", searched, compared=lambda t: slice(0, 1))("""
+    watches the first output only
+    You compare only the output at position 0, so you miss a leak at any other position. At the cut t, compare all
+    outputs before t. (A loop that always returns in its first round has the same effect.)""")
+wrong("whole_outputs", searched, compared=lambda t: slice(None))("""
+    finds a leak in every decoder
+    Your answer is True for every decoder that gets more than one position. If you compare whole outputs, they differ,
+    because the later outputs *may* change when the later inputs do: compare only the outputs before the cut. If you
+    already do, check that you compare the decoder's outputs with its outputs.""")
+wrong("one_output_too_many", searched, compared=lambda t: slice(0, t + 1))("""
+    compares the first output after the cut, too
+    At the cut t, input t is new, and output t may depend on it, because each position sees itself. You report a leak in
+    every decoder in which it does. Compare outputs 0 to t - 1, that is, [:t].""")
+wrong("sums_compared", searched, close=lambda a, b: fixed_tolerance(a.sum(), b.sum()))("""
+    compares sums of outputs
+    You compare the *sum* of the outputs before the cut. If a leak raises one output and lowers another by the same
+    amount, the sum does not change. Compare entry by entry: `np.allclose` takes whole arrays.""")
 
 
 @leaks.mistake("never finds a leak")
 def changes_nothing(decoder, sequences):
-    """The answer is False for every decoder. Give the decoder two sequences that differ after the cut, and compare the
+    """Your answer is False for every decoder. Give the decoder two sequences that differ after the cut, and compare the
     outputs before it: if these differ, return True. Take what comes after the cut from another sequence."""
     return searched(decoder, sequences, pairs=[(x, x) for x in sequences])
 
 
 @leaks.mistake("makes the new future from the old one")
 def future_moved(decoder, sequences):
-    """You compute what comes after the cut from what was there, as x + 1 or -x, say. A decoder may look at the future
-    in a way that does not show such a change, for example at the phase of a wave of length 1. Take what comes after the
-    cut from another sequence."""
+    """You compute what comes after the cut from the old input, for example as x + 1 or -x. A decoder may look at the
+    future in a way that does not show such a change, for example at the phase of a wave of length 1. Take what comes
+    after the cut from another sequence."""
     return searched(decoder, sequences, pairs=[(x, x + 1) for x in sequences])
 
 
 @leaks.mistake("cuts the sequence off")
 def sequence_cut_off(decoder, sequences):
-    """The sequence ends at the cut, so not only the future changes, but also the length. A decoder may know how long
-    its sequence is: one that divides by the length sees no later input, but you accuse it. Replace the future, and keep
-    the length."""
+    """Your sequence ends at the cut, so you change not only the future but also the length. A decoder that divides by
+    the length sees no later input, but you report a leak in it. Replace the future, and keep the length."""
     return any(not fixed_tolerance(decoder(x[:t]), decoder(x)[:t]) for x in sequences for t in range(1, len(x)))
 
 
 @leaks.mistake("changes the past and watches the future")
 def past_and_future_swapped(decoder, sequences):
-    """The beginning is changed, and the outputs after it are compared: that shows whether the decoder uses the *past*,
-    as it should. Keep the beginning, change the rest, and compare the beginning."""
+    """You change the beginning and compare the outputs after it. That shows whether the decoder uses the *past*, as it
+    should. Keep the beginning, change the rest, and compare the beginning."""
     for x, other in product(sequences, repeat=2):
         output = decoder(x)
         changed = ((t, decoder(np.concatenate([other[:t], x[t:]]))) for t in range(1, len(x)))
@@ -249,51 +232,34 @@ def past_and_future_swapped(decoder, sequences):
     return False
 
 
-@leaks.mistake("says True when nothing leaks")
-def answer_inverted(decoder, sequences):
-    """Your answers are the wrong way round: True means that the decoder leaks."""
-    return not reference.leaks(decoder, sequences)
-
-
-@leaks.mistake("returns nothing when nothing leaks")
-def nothing_when_tight(decoder, sequences):
-    """You find a leaky decoder, but give no answer for any other: a function that ends without a `return` returns None.
-    Write `return False` after the loops."""
-    return reference.leaks(decoder, sequences) or None
-
-
-@leaks.mistake("answers in numbers")
-def answers_in_numbers(decoder, sequences):
-    """The verdicts are right, but you return them as 1 and 0. Return True or False, or `bool(...)` of the number."""
-    return int(reference.leaks(decoder, sequences))
-
-
-@leaks.mistake("accuses rounding")
-def bit_by_bit(decoder, sequences):
-    """You compare outputs bit for bit. A sum in another order differs in its last digits, and a decoder in which the
-    future cancels is accused of seeing it. Compare with a tolerance: `np.allclose`."""
-    return searched(decoder, sequences, close=np.array_equal)
-
-
-@leaks.mistake("overlooks small leaks")
-def hard_of_hearing(decoder, sequences):
-    """The tolerance is too generous: a leak of one part in ten thousand passes, and a network can learn to amplify it.
-    Rounding errors in float64 are a billion times smaller: `rtol=0, atol=1e-6` will do."""
-    return searched(decoder, sequences, close=partial(np.allclose, rtol=1e-3, atol=1e-3))
-
-
-@leaks.mistake("overlooks small leaks in large outputs")
-def tolerance_that_grows(decoder, sequences):
-    """The tolerance grows with the outputs: by default, `np.allclose` forgives a hundred-thousandth *of each output*,
-    so near 100 it forgives a thousandth. A leak does not grow with the outputs that hide it, so use `rtol=0,
-    atol=1e-6`."""
-    return searched(decoder, sequences, close=np.allclose)
+wrong("answer_inverted", lambda decoder, sequences: not reference.leaks(decoder, sequences))("""
+    says True when nothing leaks
+    You swap the answers: True means that the decoder leaks.""")
+wrong("nothing_when_tight", lambda decoder, sequences: reference.leaks(decoder, sequences) or None)("""
+    returns nothing when nothing leaks
+    You find a leaky decoder, but give no answer for other decoders: a function that ends without a `return` returns
+    None. Write `return False` after the loops.""")
+wrong("answers_in_numbers", lambda decoder, sequences: int(reference.leaks(decoder, sequences)))("""
+    answers in numbers
+    Your answers are right, but you return them as 1 and 0. Return True or False, or `bool(...)` of the number.""")
+wrong("bit_by_bit", searched, close=np.array_equal)("""
+    accuses rounding
+    You compare outputs bit for bit. A sum in a different order differs in its last digits, so you report a leak in a
+    decoder in which the future cancels. Compare with a tolerance: `np.allclose`.""")
+wrong("hard_of_hearing", searched, close=partial(np.allclose, rtol=1e-3, atol=1e-3))("""
+    overlooks small leaks
+    Your tolerance is too large: you overlook a leak of one part in ten thousand, which a network can learn to amplify.
+    Rounding errors in float64 are a billion times smaller, so use `rtol=0, atol=1e-6`.""")
+wrong("tolerance_that_grows", searched, close=np.allclose)("""
+    overlooks small leaks in large outputs
+    Your tolerance grows with the outputs: by default, `np.allclose` allows an error of a hundred-thousandth *of each
+    output*, so near 100 it allows a thousandth. A leak does not grow with the outputs, so use `rtol=0, atol=1e-6`.""")
 
 
 @leaks.mistake("writes into the caller's sequences")
 def writes_into_x(decoder, sequences):
-    """`x[t:] = other[t:]` changes the caller's sequence, and it does so at the very first cut: from then on there is no
-    original to compare with, and honest decoders are accused. Build a new sequence."""
+    """`x[t:] = other[t:]` changes the caller's sequence, already at the first cut. From then on you have no original to
+    compare with, and report leaks in decoders that have none. Build a new sequence."""
     for x in sequences:
         output = decoder(x)
         for other in sequences:

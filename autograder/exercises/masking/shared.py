@@ -1,14 +1,10 @@
-"""What the exercises of chapter 3 share: sentences and masks to draw."""
-
-import math
+"""Draw sentences and masks for the exercises of chapter 3."""
 
 import numpy as np
 
-PENALTIES = (-1e9, -1e4, -1e5, -1e6, -1e8, -1e10, -1e12)  # numbers that people add to hidden scores
-
 
 def sentences(draw, *shape, pad=0):
-    """Tokens whose rows begin with a real token and end in padding."""
+    """Draw tokens whose rows begin with a real token and end in padding."""
     tokens = draw.tokens(*shape)
     if pad:
         tokens = np.where(tokens == pad, 0, tokens)
@@ -17,7 +13,7 @@ def sentences(draw, *shape, pad=0):
 
 
 def token_cases(draw):
-    """Sentences without, with one and with two batch axes, in all of which some rows end in padding."""
+    """Yield padded sentences without a batch axis, with one, and with two."""
     yield "one sentence", {"tokens": sentences(draw, draw.size(3, 8)), "pad": 0}
     n_batch, T = draw.sizes(2, low=3)
     yield "a batch", {"tokens": sentences(draw, n_batch, T), "pad": 0}
@@ -25,7 +21,7 @@ def token_cases(draw):
 
 
 def token_edge_cases(draw):
-    """Other paddings, and sentences that are all padding or have none."""
+    """Yield sentences with other padding tokens, with nothing but padding, and without padding."""
     T = draw.size(3, 8)
     yield "another padding token", {"tokens": sentences(draw, 2, T, pad=9), "pad": 9}
     yield "a negative padding token", {"tokens": sentences(draw, 2, T, pad=-1), "pad": -1}
@@ -40,7 +36,8 @@ def token_edge_cases(draw):
 
 
 def random_mask(draw, *shape):
-    """About half allowed; each row has an allowed entry and, unless it has only one, a hidden one."""
+    """Draw a mask that allows about half of the entries. Each row has an allowed and a hidden entry, or a single
+    allowed entry."""
     mask = draw.rng.random(shape) < 0.5
     rows = mask.reshape(-1, shape[-1])
     for row in rows:
@@ -49,31 +46,20 @@ def random_mask(draw, *shape):
     return mask
 
 
+def with_single_key(mask):
+    """Return the mask with only the first key allowed in its first row; the weight of this key is exactly 1."""
+    mask = mask.copy()
+    mask[..., 0, :] = np.arange(mask.shape[-1]) == 0
+    return mask
+
+
 def with_empty_row(mask):
-    """The mask with nothing allowed in its second row (its only row, if it has one)."""
+    """Return the mask with nothing allowed in its second row, or in its only row."""
     mask = mask.copy()
     mask[..., min(1, mask.shape[-2] - 1), :] = False
     return mask
 
 
 def zero_if_empty(weights, mask):
-    """The weights, with zeros in the rows in which nothing is allowed: what is left of NaN or of made-up weights."""
+    """Replace NaN and made-up weights by zeros in the rows in which nothing is allowed."""
     return np.where(np.broadcast_to(mask.any(axis=-1, keepdims=True), weights.shape), weights, 0)
-
-
-def roles(draw, n_batch_axes=0, dtype=np.float64, **given):
-    """Queries, keys, values and a mask in which no two sizes agree, unless they are given."""
-    names = ("T_query", "T_key", "d_key", "d_value")
-    T_query, T_key, d_key, d_value = (dict(zip(names, draw.sizes(4, low=3, high=9), strict=True)) | given).values()
-    batch = [2, 3][:n_batch_axes] if n_batch_axes < 2 else [2, 2]
-    return {
-        "queries": draw.normal(*batch, T_query, d_key, dtype=dtype),
-        "keys": draw.normal(*batch, T_key, d_key, dtype=dtype),
-        "values": draw.normal(*batch, T_key, d_value, dtype=dtype),
-        "mask": random_mask(draw, *batch, T_query, T_key),
-    }
-
-
-def scaled_scores(queries, keys):
-    """The scores before any mask."""
-    return queries @ keys.swapaxes(-1, -2) / math.sqrt(keys.shape[-1])

@@ -1,14 +1,14 @@
-"""What the exercises on attention in blocks share: inputs to draw, and the scores of one block of keys."""
+"""Draw inputs and compute the scores of a block of keys, for the exercises on attention in blocks."""
 
 import numpy as np
 
-from autograder.exercises.masking.shared import scaled_scores
+from solutions.attention import scaled_scores
 
 NAMES = ("T_query", "T_key", "d_key", "d_value")
 
 
 def stream(draw, batch=(), size=2, causal=False, dtype=np.float64, **given):
-    """Return queries, keys and values of which no two sizes agree unless given, and the size of the blocks."""
+    """Draw queries, keys and values, and set the size of the blocks. All sizes differ, except those that you give."""
     sizes = dict(zip(NAMES, draw.sizes(4, low=3, high=9), strict=True)) | given
     if causal:
         sizes["T_query"] = sizes["T_key"]

@@ -1,10 +1,9 @@
-"""streaming_attention_backward: its cases, its known mistakes and its right rewrites."""
-
 import math
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.masking.streaming import all_scores, block_of_scores, stream
 from solutions import masking as reference
 
@@ -18,10 +17,11 @@ streaming_attention_backward = Exercise(
     order=("grad_values", "grad_queries", "grad_keys"),
     section="The way back, block by block",
 )
+wrong = short_mistakes(streaming_attention_backward)
 
 
 def walked(draw, **options):
-    """Return a random cotangent, and what streaming_attention took and returned."""
+    """Return a random cotangent, and the inputs and outputs of streaming_attention."""
     inputs = stream(draw, **options)
     output, log_total = reference.streaming_attention(**inputs)
     cache = (inputs["queries"], inputs["keys"], inputs["values"], output, log_total)
@@ -54,10 +54,10 @@ def turned(array):
 
 
 def gradients(grad_output, cache, size, causal=False, *, weigh=None, sums=None, root=None):
-    """The three gradients, block by block, with a step replaced.
+    """Return the three gradients, computed block by block with a step replaced.
 
-    weigh: a function of the scores of a block and of log_total. sums: what is subtracted, a function of the weights and
-    their gradients in a block. root: what the scores' gradients are divided by.
+    weigh: a function of the scores of a block and of log_total. sums: a function of the weights and their gradients in
+    a block that returns the sums to subtract. root: the divisor of the scores' gradients.
     """
     queries, keys, values, output, log_total = cache
     of_rows = np.sum(grad_output * output, axis=-1, keepdims=True)
@@ -86,18 +86,17 @@ def sums_of_the_block(grad_output, cache, size, causal=False):
     return gradients(grad_output, cache, size, causal, sums=sums)
 
 
-@streaming_attention_backward.mistake("subtracts nothing")
-def nothing_subtracted(grad_output, cache, size, causal=False):
-    """The gradient of the scores lacks its second term. If one score rises, all other weights of its row fall, in
-    other blocks, too. Subtract the row's sum of weights times their gradients: the dot product of grad_output with
-    the output."""
-    return gradients(grad_output, cache, size, causal, sums=lambda weights, grad_weights: 0)
+wrong("nothing_subtracted", gradients, sums=lambda weights, grad_weights: 0)("""
+    subtracts nothing
+    The gradient of the scores lacks its second term. If one score rises, all other weights of its row fall, in other
+    blocks, too. Subtract the row's sum of weights times their gradients: the dot product of grad_output with the
+    output.""")
 
 
 @streaming_attention_backward.mistake("normalises within each block")
 def softmax_of_the_block(grad_output, cache, size, causal=False):
-    """The weights of each block add up to one. Together with those of the other blocks they add up to too much. Take
-    the exponential of scores minus log_total, which counts all keys."""
+    """Your weights add up to one in each block, so the whole row adds up to more than one. Take the exponential of
+    scores minus log_total, which counts all keys."""
 
     def weigh(scores, log_total):
         nothing_seen = np.isneginf(scores).all(axis=-1, keepdims=True)
@@ -107,22 +106,18 @@ def softmax_of_the_block(grad_output, cache, size, causal=False):
     return gradients(grad_output, cache, size, causal, weigh=weigh)
 
 
-@streaming_attention_backward.mistake("divides the weights by log_total")
-def divided_by_the_logarithm(grad_output, cache, size, causal=False):
-    """log_total is the *logarithm* of the sum. Subtract it from the scores before you take the exponential."""
-    return gradients(grad_output, cache, size, causal, weigh=lambda scores, log_total: np.exp(scores) / log_total)
-
-
-@streaming_attention_backward.mistake("forgets the scale on the way to queries and keys")
-def not_scaled(grad_output, cache, size, causal=False):
-    """grad_values is right, and grad_queries and grad_keys are too large. The scores were divided by the square root
-    of d_key, so their gradients are divided by it, too."""
-    return gradients(grad_output, cache, size, causal, root=1)
+wrong("divided_by_the_logarithm", gradients, weigh=lambda scores, log_total: np.exp(scores) / log_total)("""
+    divides the weights by log_total
+    log_total is the *logarithm* of the sum. Subtract it from the scores before you take the exponential.""")
+wrong("not_scaled", gradients, root=1)("""
+    forgets the scale on the way to queries and keys
+    grad_values is right, and grad_queries and grad_keys are too large. The forward pass divided the scores by the
+    square root of d_key, so divide their gradients by it, too.""")
 
 
 @streaming_attention_backward.mistake("keeps the queries' gradient of the last block only")
 def queries_overwritten(grad_output, cache, size, causal=False):
-    """grad_queries comes from the last block alone. Every query attends to the keys of all blocks, so add up the
+    """grad_queries comes only from the last block. Every query attends to the keys of all blocks, so add up the
     gradients from all of them. Only keys and values belong to one block."""
     queries, keys, values, output, log_total = cache
     start = (keys.shape[-2] - 1) // size * size
@@ -133,11 +128,10 @@ def queries_overwritten(grad_output, cache, size, causal=False):
     return grad_scores @ keys[..., start:, :] / math.sqrt(keys.shape[-1]), *right[1:]
 
 
-@streaming_attention_backward.mistake("ignores `causal`")
-def sees_the_future(grad_output, cache, size, causal=False):
-    """With causal=True, you give weight to keys after the query, and gradients go to them. Mask the scores here as the
-    forward pass did."""
-    return gradients(grad_output, cache, size)
+wrong("sees_the_future", lambda grad_output, cache, size, causal=False: gradients(grad_output, cache, size))("""
+    ignores `causal`
+    With causal=True, you give weight to keys after the query, and gradients go to them. Mask the scores here as the
+    forward pass did.""")
 
 
 @streaming_attention_backward.mistake("leaves out the shorter block at the end")
@@ -162,7 +156,7 @@ def sums_added(grad_output, cache, size, causal=False):
 
 @streaming_attention_backward.mistake("returns the values' gradient in the place of the keys'")
 def exchanged(grad_output, cache, size, causal=False):
-    """The gradients of keys and values are swapped. Return them in the order queries, keys, values."""
+    """You swap the gradients of keys and values. Return them in the order queries, keys, values."""
     grad_queries, grad_keys, grad_values = reference.streaming_attention_backward(grad_output, cache, size, causal)
     return grad_queries, grad_values, grad_keys
 
@@ -179,7 +173,7 @@ def all_at_once(grad_output, cache, size, causal=False):
 
 @streaming_attention_backward.equivalent
 def sums_block_by_block(grad_output, cache, size, causal=False):
-    """Two passes over the blocks: the first adds up the rows' sums."""
+    """Make two passes over the blocks; the first adds up the rows' sums."""
     queries, keys, values, _, log_total = cache
     sums = 0
     for start in range(0, keys.shape[-2], size):

@@ -1,10 +1,9 @@
-"""target_mask: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.masking.causal_mask import by_comparing_positions
-from autograder.exercises.masking.padding_mask import expanded, padded_queries, padded_queries_and_keys, reshaped
+from autograder.exercises.masking.padding_mask import expanded, reshaped
 from autograder.exercises.masking.shared import sentences, token_cases, token_edge_cases
 from solutions import masking as reference
 
@@ -12,8 +11,8 @@ target_mask = Exercise(
     reference.target_mask,
     outputs={"mask": "... T T"},
     section="The target mask",
-    uses=("causal_mask", "padding_mask"),
 )
+wrong = short_mistakes(target_mask)
 
 
 @target_mask.cases("sentences and batches", points=1)
@@ -30,7 +29,7 @@ def _(draw):
 
 @target_mask.mistake("forgets the padding")
 def causal_alone(tokens, pad):
-    """The future is hidden, but padding is not. A causal mask happens to hide padding at the end from the real words
+    """You hide the future, but not the padding. A causal mask happens to hide padding at the end from the real words
     before it, but not from the later rows of padding, and it does not hide padding on the left from the words after
     it."""
     T = tokens.shape[-1]
@@ -39,100 +38,45 @@ def causal_alone(tokens, pad):
 
 @target_mask.mistake("forgets the future")
 def padding_alone(tokens, pad):
-    """Padding is hidden, but the future is not: the decoder reads the token that it must predict. Combine the padding
-    mask with the causal one."""
+    """You hide the padding, but not the future: the decoder reads the token that it must predict. Combine the padding
+    mask with the causal mask."""
     return np.repeat(reference.padding_mask(tokens, pad), tokens.shape[-1], axis=-2)
 
 
 @target_mask.mistake("allows what either mask allows")
 def either(tokens, pad):
-    """You combine the masks with 'or' (for booleans, `+` is 'or' too): a key may be seen if it is past *or* real, so
-    every real token of the future is visible. With True for 'may attend', both must be True: `&`."""
+    """You combine the masks with 'or' (for booleans, `+` is 'or', too). A key is then visible if it is past *or* real,
+    so every real token of the future is visible. With True for 'may attend', both must be True: `&`."""
     return reference.causal_mask(tokens.shape[-1]) | reference.padding_mask(tokens, pad)
 
 
-@target_mask.mistake("masks the rows of padding, not its columns", reread="Why padding masks keys, not queries")
-def rows_of_padding(tokens, pad):
-    """The *rows* of the padding are switched off: its queries see nothing, while later real words would still see
-    padding. Padding is a rule about keys, that is, about columns."""
-    return reference.causal_mask(tokens.shape[-1]) & padded_queries(tokens, pad)
+wrong("inverted_target", lambda tokens, pad: ~reference.target_mask(tokens, pad))("""
+    reads True as hidden -> Two conventions, opposite to each other
+    Your True marks what is hidden. In this book True means 'may attend'.""")
+wrong("batch_for_queries", lambda tokens, pad: np.tri(tokens.shape[-1], dtype=bool) & (tokens != pad))("""
+    takes the sentences of the batch for queries -> The padding mask
+    You combine a padding rule of shape (batch, T) with the causal mask (T, T). That is right for one sentence, an error
+    for most batches, and silently wrong for a batch with as many sentences as tokens. Then the mask hides the padding
+    of sentence i from query i of every sentence, and from no other query. Use your `padding_mask`, which keeps an axis
+    for the queries.""")
 
 
-@target_mask.mistake("masks rows and columns of padding", reread="Why padding masks keys, not queries")
-def rows_and_columns_of_padding(tokens, pad):
-    """The rows of the padding are switched off as well as its columns. Those rows then see nothing at all, which a
-    plain softmax turns into NaN, and there was no need to switch them off."""
-    return reference.causal_mask(tokens.shape[-1]) & padded_queries_and_keys(tokens, pad)
+@target_mask.mistake("takes the number of sentences for their length", reread="The causal mask")
+def causal_in_the_number_of_sentences(tokens, pad):
+    """`len(tokens)` is the length of the *first* axis. Without a batch, that is the number of tokens. With a batch, it
+    is the number of sentences, so your causal mask has the wrong size. The tokens are along the last axis: use
+    tokens.shape[-1]."""
+    return reference.causal_mask(len(tokens)) & reference.padding_mask(tokens, pad)
 
 
-@target_mask.mistake("reads True as hidden", reread="Two conventions, opposite to each other")
-def inverted_target(tokens, pad):
-    """Your True marks what is hidden. In this book True means 'may attend'."""
-    return ~reference.target_mask(tokens, pad)
-
-
-@target_mask.mistake("takes the sentences of the batch for queries", reread="The padding mask")
-def batch_for_queries(tokens, pad):
-    """The padding rule has shape (batch, T) where it meets the causal mask (T, T). That is right for one sentence, an
-    error for most batches, and silently wrong for a batch of as many sentences as tokens: the padding of sentence i is
-    then hidden from query i of every sentence, and from no other query. Use your `padding_mask`, which keeps an axis
-    for the queries."""
-    return np.tri(tokens.shape[-1], dtype=bool) & (tokens != pad)
-
-
-@target_mask.mistake("looks the wrong way in time", reread="The causal mask")
-def anticausal(tokens, pad):
-    """Padding is hidden, but of the real tokens each position sees the later ones, not the earlier. Row i belongs to
-    query i, and its past is to the left of the diagonal."""
-    return reference.causal_mask(tokens.shape[-1]).T & reference.padding_mask(tokens, pad)
-
-
-@target_mask.mistake("adds an axis for the heads, too", reread="Which mask goes where")
-def target_for_the_heads(tokens, pad):
-    """The mask is right, but its shape is (..., 1, T, T). The code that makes the heads also makes their axis; before
-    that, it would line up with the batch. Here the mask is (..., T, T)."""
-    return reference.target_mask(tokens, pad)[..., None, :, :]
-
-
-@target_mask.mistake("contains ones and zeros", reread="Two conventions, opposite to each other")
-def target_in_numbers(tokens, pad):
-    """The entries are numbers, from a product of two masks of numbers, say. A mask is boolean in this book, and two are
-    combined with `&`."""
-    return reference.target_mask(tokens, pad).astype(np.int64)
-
-
-@target_mask.mistake("hides the present, too", reread="The causal mask")
-def present_hidden(tokens, pad):
-    """The diagonal is False, so no position sees itself, and the first sees nothing at all. The token at position i of
-    the decoder's input is the one *before* the token to be predicted, so it may be seen."""
-    return np.tri(tokens.shape[-1], k=-1, dtype=bool) & reference.padding_mask(tokens, pad)
-
-
-@target_mask.mistake("looks one position ahead", reread="The causal mask")
-def target_one_ahead(tokens, pad):
-    """The boundary is one diagonal too high: each position sees the next one, too, which is the very token that it must
-    predict."""
-    return np.tri(tokens.shape[-1], k=1, dtype=bool) & reference.padding_mask(tokens, pad)
-
-
-@target_mask.mistake("takes for granted that padding is 0", reread="The padding mask")
-def target_pad_is_zero(tokens, pad):
-    """You compare padding with 0, whatever `pad` is."""
-    return reference.target_mask(tokens, 0)
-
-
-@target_mask.mistake("takes every token above 0 for a real one", reread="The padding mask")
-def target_positive_tokens(tokens, pad):
-    """Tokens are compared with `> 0`, whatever `pad` is. Tokens are names, not quantities: a real token may be 0 or
-    negative, and padding may be any token. A token is real if it is not `pad`."""
-    return reference.causal_mask(tokens.shape[-1]) & (tokens > 0)[..., None, :]
-
-
-@target_mask.mistake("takes for granted that padding is the smallest token", reread="The padding mask")
-def target_pad_is_smallest(tokens, pad):
-    """Tokens are compared with `> pad`, which is right only while no real token has a smaller number than padding.
-    Tokens are names, not quantities: ask whether they differ."""
-    return reference.causal_mask(tokens.shape[-1]) & (tokens > pad)[..., None, :]
+wrong("target_for_the_heads", lambda tokens, pad: reference.target_mask(tokens, pad)[..., None, :, :])("""
+    adds an axis for the heads, too -> Which mask goes where
+    The mask is right, but its shape is (..., 1, T, T). The code that makes the heads also makes their axis. In other
+    code, this axis would line up with the batch. Return (..., T, T).""")
+wrong("target_in_numbers", lambda tokens, pad: reference.target_mask(tokens, pad).astype(np.int64))("""
+    contains ones and zeros -> Two conventions, opposite to each other
+    Your mask contains numbers, for example from a product of two masks of numbers. In this book a mask is boolean, and
+    you combine two masks with `&`.""")
 
 
 @target_mask.equivalent

@@ -1,18 +1,15 @@
-"""DecoderLayer: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 from torch.nn import functional
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.model.in_pytorch import LAYER, asked_of
 from solutions import model_torch
 
 DecoderLayer = Exercise(
-    model_torch.DecoderLayer,
-    outputs={"output": "... T d_model"},
-    section="The same model in PyTorch",
-    uses=("MultiHeadAttention",),
+    model_torch.DecoderLayer, outputs={"output": "... T d_model"}, section="The same model in PyTorch"
 )
+wrong = short_mistakes(DecoderLayer)
 
 
 @DecoderLayer.cases("the idea", points=1)
@@ -39,67 +36,59 @@ def _(draw):
     yield "masks of one axis", asked_of(model_torch.DecoderLayer, draw, LAYER, inputs)
 
 
+NORMS = FIRST, SECOND, THIRD = "norm_attention", "norm_cross_attention", "norm_feed_forward"
+
+
 class Steps(model_torch.DecoderLayer):
-    """The layer with its sub-layers at hand."""
+    """The layer, with its parts as separate methods."""
+
+    norms = NORMS
+
+    def masks(self, own, over_memory):
+        return own, over_memory
+
+    def drop(self, update):
+        return self.dropout(update)
 
     def attend(self, x, mask):
-        return self.dropout(self.attention(x, x, x, mask))
+        return self.drop(self.attention(x, x, x, mask))
 
     def recall(self, x, memory, mask):
-        return self.dropout(self.cross_attention(x, memory, memory, mask))
+        return self.drop(self.cross_attention(x, memory, memory, mask))
 
     def think(self, x):
-        return self.dropout(self.feed_forward(x))
-
-
-@DecoderLayer.mistake("uses its first norm twice")
-class FirstNormTwice(Steps):
-    """The sum after the cross-attention goes through `norm_attention`, and `norm_cross_attention` never gets a
-    gradient. With fresh norms this does not show; with trained norms the error is as large as the output."""
+        return self.drop(self.feed_forward(x))
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
-        x = self.norm_attention(x + self.attend(x, self_mask))
-        x = self.norm_attention(x + self.recall(x, memory, memory_mask))
-        return self.norm_feed_forward(x + self.think(x))
+        self_mask, memory_mask = self.masks(self_mask, memory_mask)
+        first, second, third = (getattr(self, name) for name in self.norms)
+        x = first(x + self.attend(x, self_mask))
+        x = second(x + self.recall(x, memory, memory_mask))
+        return third(x + self.think(x))
 
 
-@DecoderLayer.mistake("uses the first norm twice, and the third never")
-class NormsOneLate(Steps):
-    """The sum after the cross-attention goes through `norm_attention`, and the last through `norm_cross_attention`:
+wrong("FirstNormTwice", Steps, norms=(FIRST, FIRST, THIRD))("""
+    uses its first norm twice
+    The sum after the cross-attention goes through `norm_attention`, and `norm_cross_attention` never gets a gradient.
+    Fresh norms are all equal, so this shows only after training has changed them.""")
+wrong("NormsOneLate", Steps, norms=(FIRST, FIRST, SECOND))("""
+    uses the first norm twice, and the third never
+    The sum after the cross-attention goes through `norm_attention`, and the last through `norm_cross_attention`:
     `norm_feed_forward` never gets a gradient. With fresh norms this does not show. Each sub-layer has a norm of its
-    own."""
-
-    def forward(self, x, memory, self_mask=None, memory_mask=None):
-        x = self.norm_attention(x + self.attend(x, self_mask))
-        x = self.norm_attention(x + self.recall(x, memory, memory_mask))
-        return self.norm_cross_attention(x + self.think(x))
-
-
-@DecoderLayer.mistake("never drops")
-class NeverDrops(model_torch.DecoderLayer):
-    """No sub-layer's output goes through dropout, also in training. Call `self.dropout` on it, before the sum."""
-
-    def forward(self, x, memory, self_mask=None, memory_mask=None):
-        x = self.norm_attention(x + self.attention(x, x, x, self_mask))
-        x = self.norm_cross_attention(x + self.cross_attention(x, memory, memory, memory_mask))
-        return self.norm_feed_forward(x + self.feed_forward(x))
-
-
-@DecoderLayer.mistake("never uses the third norm")
-class ThirdNormNever(Steps):
-    """The last sum goes through `norm_attention` again, and `norm_feed_forward` never gets a gradient. With fresh norms
-    this does not show. Each sub-layer has a norm of its own."""
-
-    def forward(self, x, memory, self_mask=None, memory_mask=None):
-        x = self.norm_attention(x + self.attend(x, self_mask))
-        x = self.norm_cross_attention(x + self.recall(x, memory, memory_mask))
-        return self.norm_attention(x + self.think(x))
+    own.""")
+wrong("NeverDrops", Steps, drop=lambda self, update: update)("""
+    never drops
+    No sub-layer's output goes through dropout, not even in training. Call `self.dropout` on it, before the sum.""")
+wrong("ThirdNormNever", Steps, norms=(FIRST, SECOND, FIRST))("""
+    never uses the third norm
+    The last sum goes through `norm_attention` again, and `norm_feed_forward` never gets a gradient. With fresh norms
+    this does not show. Each sub-layer has a norm of its own.""")
 
 
 @DecoderLayer.mistake("makes the queries from the self-attention's output, before Add & Norm")
 class AsksWithTheUpdate(Steps):
-    """The query of the cross-attention is what the self-attention returned, not yet added to the stream and not yet
-    normalised. Make the query from the stream after the first Add & Norm."""
+    """You make the query of the cross-attention from what the self-attention returned, before Add & Norm. Make the
+    query from the stream after the first Add & Norm."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         attended = self.attend(x, self_mask)
@@ -119,37 +108,22 @@ class CrossFirst(Steps):
         return self.norm_feed_forward(x + self.think(x))
 
 
-@DecoderLayer.mistake("has no memory mask")
-class DecoderWithoutMemoryMask(Steps):
-    """The cross-attention does not get its mask, so it attends to padding."""
-
-    def forward(self, x, memory, self_mask=None, memory_mask=None):
-        return super().forward(x, memory, self_mask)
-
-
-@DecoderLayer.mistake("has no mask over itself")
-class DecoderWithoutCausalMask(Steps):
-    """The self-attention does not get its mask, so it sees words that are still to be written."""
-
-    def forward(self, x, memory, self_mask=None, memory_mask=None):
-        return super().forward(x, memory, None, memory_mask)
-
-
-@DecoderLayer.mistake("takes the values from the decoder")
-class ValuesFromDecoder(Steps):
-    """The roles are swapped: the memory asks and the decoder answers, wherever the shapes allow it. Queries come from
-    x; keys and values from the memory."""
-
-    def forward(self, x, memory, self_mask=None, memory_mask=None):
-        x = self.norm_attention(x + self.attend(x, self_mask))
-        x = self.norm_cross_attention(x + self.cross_attention(x, x, x))
-        return self.norm_feed_forward(x + self.think(x))
+wrong("DecoderWithoutMemoryMask", Steps, masks=lambda self, own, over_memory: (own, None))("""
+    has no memory mask
+    The cross-attention does not get its mask, so it attends to padding.""")
+wrong("DecoderWithoutCausalMask", Steps, masks=lambda self, own, over_memory: (None, over_memory))("""
+    has no mask over itself
+    The self-attention does not get its mask, so it sees words that the decoder has yet to write.""")
+wrong("ValuesFromDecoder", Steps, recall=lambda self, x, memory, mask: self.cross_attention(x, x, x))("""
+    takes the values from the decoder
+    The roles are swapped: the queries come from the memory, and the keys and values from the decoder. Make the queries
+    from x, and the keys and values from the memory.""")
 
 
 @DecoderLayer.mistake("adds every sub-layer's output to x")
 class ResidualFromX(Steps):
-    """Each of the three outputs is added to the layer's input x. A sub-layer's output goes to what that sub-layer read:
-    the stream after the norm before it."""
+    """You add each of the three outputs to the layer's input x. Add each sub-layer's output to what this sub-layer
+    read: the stream after the previous norm."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         attended = self.norm_attention(x + self.attend(x, self_mask))
@@ -159,8 +133,8 @@ class ResidualFromX(Steps):
 
 @DecoderLayer.mistake("adds the cross-attention's output to x")
 class SecondResidualFromX(Steps):
-    """What the cross-attention returns is added to the layer's input x, so what the self-attention found is in the
-    queries only. Add it to the stream after the first norm, which the cross-attention read."""
+    """You add the cross-attention's output to the layer's input x, so the self-attention's output affects only the
+    queries. Add it to the stream after the first norm, which the cross-attention read."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         attended = self.norm_attention(x + self.attend(x, self_mask))
@@ -168,13 +142,10 @@ class SecondResidualFromX(Steps):
         return self.norm_feed_forward(recalled + self.think(recalled))
 
 
-@DecoderLayer.mistake("uses the target's mask over the memory")
-class TargetMaskOverMemory(Steps):
-    """Both attentions get self_mask. It fits the memory only where both sequences are equally long, and there it hides
-    the end of the source from the first words. The cross-attention gets memory_mask."""
-
-    def forward(self, x, memory, self_mask=None, memory_mask=None):
-        return super().forward(x, memory, self_mask, self_mask)
+wrong("TargetMaskOverMemory", Steps, masks=lambda self, own, over_memory: (own, own))("""
+    uses the target's mask over the memory
+    Both attentions get self_mask. It fits the memory only if both sequences are equally long, and then it hides the end
+    of the source from the first words. Pass memory_mask to the cross-attention.""")
 
 
 @DecoderLayer.equivalent

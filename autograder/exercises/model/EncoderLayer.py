@@ -1,18 +1,15 @@
-"""EncoderLayer: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 from torch.nn import functional
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.model.in_pytorch import LAYER, asked_of
 from solutions import model_torch
 
 EncoderLayer = Exercise(
-    model_torch.EncoderLayer,
-    outputs={"output": "... T d_model"},
-    section="The same model in PyTorch",
-    uses=("MultiHeadAttention",),
+    model_torch.EncoderLayer, outputs={"output": "... T d_model"}, section="The same model in PyTorch"
 )
+wrong = short_mistakes(EncoderLayer)
 
 
 @EncoderLayer.cases("the idea", points=1)
@@ -36,109 +33,90 @@ def _(draw):
 
 
 class Steps(model_torch.EncoderLayer):
-    """The layer with its sub-layers at hand."""
+    """The layer, with its parts as separate methods."""
+
+    norms = "norm_attention", "norm_feed_forward"
+
+    def add(self, x, update):
+        return x + update
+
+    def drop(self, update):
+        return self.dropout(update)
 
     def attend(self, x, mask):
-        return self.dropout(self.attention(x, x, x, mask))
+        return self.drop(self.attention(x, x, x, mask))
 
     def think(self, x):
-        return self.dropout(self.feed_forward(x))
+        return self.drop(self.feed_forward(x))
+
+    def forward(self, x, mask=None):
+        first, second = (getattr(self, name) for name in self.norms)
+        x = first(self.add(x, self.attend(x, mask)))
+        return second(self.add(x, self.think(x)))
 
 
 @EncoderLayer.mistake("normalises before, not after")
 class PreNormEncoder(Steps):
-    """This is pre-norm: each sub-layer gets a normalised input, and the sum is left as it is. The paper, and this
-    model, normalise the sum."""
+    """This is pre-norm: each sub-layer gets a normalised input, and the sum is not normalised. The paper and this model
+    normalise the sum."""
 
     def forward(self, x, mask=None):
         x = x + self.attend(self.norm_attention(x), mask)
         return x + self.think(self.norm_feed_forward(x))
 
 
-@EncoderLayer.mistake("uses one norm twice")
-class OneNormEncoder(Steps):
-    """Both sums go through `norm_attention`. Fresh norms are all alike, so this does not show until training has
-    changed them. The other norm never gets a gradient."""
-
-    def forward(self, x, mask=None):
-        x = self.norm_attention(x + self.attend(x, mask))
-        return self.norm_attention(x + self.think(x))
-
-
-@EncoderLayer.mistake("leaves out the residual connections")
-class NoResidualEncoder(Steps):
-    """You normalise the sub-layers' outputs without adding x: "Add & Norm" lacks its Add."""
-
-    def forward(self, x, mask=None):
-        x = self.norm_attention(self.attend(x, mask))
-        return self.norm_feed_forward(self.think(x))
-
-
-@EncoderLayer.mistake("does not pass the mask on")
-class EncoderWithoutMask(Steps):
-    """The layer does not use its mask. Pass it to the attention."""
-
-    def forward(self, x, mask=None):
-        return super().forward(x)
-
-
-@EncoderLayer.mistake("forgets in evaluation too")
-class DropoutAlwaysOn(model_torch.EncoderLayer):
-    """Dropout is active although the module is in evaluation mode. `nn.Dropout` follows the mode by itself, but
-    `functional.dropout` needs the argument training=self.training."""
-
-    def forward(self, x, mask=None):
-        rate = 0.0 if self.dropout.p == 0 else 1.0
-        x = self.norm_attention(x + functional.dropout(self.attention(x, x, x, mask), rate))
-        return self.norm_feed_forward(x + functional.dropout(self.feed_forward(x), rate))
-
-
-@EncoderLayer.mistake("never drops")
-class NeverDrops(model_torch.EncoderLayer):
-    """No sub-layer's output goes through dropout, also in training. Call `self.dropout` on it, before the sum."""
-
-    def forward(self, x, mask=None):
-        x = self.norm_attention(x + self.attention(x, x, x, mask))
-        return self.norm_feed_forward(x + self.feed_forward(x))
-
-
-@EncoderLayer.mistake("drops the stream, too")
-class StreamDropped(model_torch.EncoderLayer):
-    """Dropout acts on the sums, so the stream loses entries as well. Only the sub-layer's output goes through dropout:
-    `x + self.dropout(...)`."""
-
-    def forward(self, x, mask=None):
-        x = self.norm_attention(self.dropout(x + self.attention(x, x, x, mask)))
-        return self.norm_feed_forward(self.dropout(x + self.feed_forward(x)))
-
-
-@EncoderLayer.mistake("uses GELU in place of relu")
-class GeluEncoder(Steps):
-    """Your feed-forward has GELU between its layers, as in BERT. The paper's layer, and this one, has relu."""
-
-    def think(self, x):
-        return self.feed_forward.linear_out(functional.gelu(self.feed_forward.linear_in(x)))
-
-    def forward(self, x, mask=None):
-        x = self.norm_attention(x + self.attend(x, mask))
-        return self.norm_feed_forward(x + self.think(x))
-
-
-@EncoderLayer.mistake("scales in evaluation what dropout kept in training")
-class ScaledInEvaluation(Steps):
-    """In evaluation you multiply the sub-layers' outputs by 1 - p. `nn.Dropout` already divides by 1 - p in training,
-    so evaluation needs no factor: your layer scales twice."""
-
-    def forward(self, x, mask=None):
-        share = 1 - self.dropout.p
-        x = self.norm_attention(x + share * self.attend(x, mask))
-        return self.norm_feed_forward(x + share * self.think(x))
+wrong("OneNormEncoder", Steps, norms=("norm_attention", "norm_attention"))("""
+    uses one norm twice
+    Both sums go through `norm_attention`. Fresh norms are all alike, so this does not show until training has changed
+    them. The other norm never gets a gradient.""")
+wrong("NoResidualEncoder", Steps, add=lambda self, x, update: update)("""
+    leaves out the residual connections
+    You normalise the sub-layers' outputs without adding x: the "Add" of "Add & Norm" is missing.""")
+wrong("EncoderWithoutMask", Steps, attend=lambda self, x, mask: self.drop(self.attention(x, x, x)))("""
+    does not pass the mask on
+    The layer does not use its mask. Pass it to the attention.""")
+wrong("DropoutAlwaysOn", Steps, drop=lambda self, update: functional.dropout(update, float(self.dropout.p > 0)))("""
+    forgets in evaluation too
+    Dropout is active although the module is in evaluation mode. `nn.Dropout` follows the mode by itself, but
+    `functional.dropout` needs the argument training=self.training.""")
+wrong("NeverDrops", Steps, drop=lambda self, update: update)("""
+    never drops
+    No sub-layer's output goes through dropout, not even in training. Call `self.dropout` on it, before the sum.""")
+wrong(
+    "StreamDropped", Steps, drop=lambda self, update: update, add=lambda self, x, update: self.dropout(x + update)
+)("""
+    drops the stream, too
+    Dropout acts on the sums, so the stream loses entries as well. Only the sub-layer's output goes through dropout: `x
+    + self.dropout(...)`.""")
+wrong(
+    "GeluEncoder",
+    Steps,
+    think=lambda self, x: self.drop(self.feed_forward.linear_out(functional.gelu(self.feed_forward.linear_in(x)))),
+)("""
+    uses GELU in place of relu
+    Your feed-forward has GELU between its layers, as in BERT. The paper and this model use relu.""")
+wrong(
+    "LinearEncoder",
+    Steps,
+    think=lambda self, x: self.drop(self.feed_forward.linear_out(self.feed_forward.linear_in(x))),
+)("""
+    leaves relu out
+    Your feed-forward is two linear layers with nothing between them, which are one linear layer, however wide the
+    middle is. Apply relu between them.""")
+wrong("ReluTwiceEncoder", Steps, think=lambda self, x: self.drop(functional.relu(self.feed_forward(x))))("""
+    applies relu after both layers
+    Your feed-forward applies relu once too often. The relu between the layers is right, but the relu after the second
+    layer forbids negative outputs, so no sum could lower an entry of the stream.""")
+wrong("ScaledInEvaluation", Steps, drop=lambda self, update: (1 - self.dropout.p) * self.dropout(update))("""
+    scales in evaluation what dropout kept in training
+    In evaluation you multiply the sub-layers' outputs by 1 - p. `nn.Dropout` already divides by 1 - p in training, so
+    evaluation needs no factor: your layer scales twice.""")
 
 
 @EncoderLayer.mistake("adds the feed-forward's output to x")
 class SecondResidualFromX(Steps):
-    """The feed-forward's output is added to the layer's input x, so what the attention found leaves the stream. Add it
-    to what the feed-forward read, the stream after the first norm."""
+    """You add the feed-forward's output to the layer's input x, so the attention's output is lost from the stream. Add
+    it to what the feed-forward read, the stream after the first norm."""
 
     def forward(self, x, mask=None):
         return self.norm_feed_forward(x + self.think(self.norm_attention(x + self.attend(x, mask))))

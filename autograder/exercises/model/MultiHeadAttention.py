@@ -1,18 +1,16 @@
-"""MultiHeadAttention: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 import torch
 from torch.nn import functional
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.model.in_pytorch import asked_of
 from solutions import model_torch
 
 MultiHeadAttention = Exercise(
-    model_torch.MultiHeadAttention,
-    outputs={"output": "... T_query d_model"},
-    section="The same model in PyTorch",
+    model_torch.MultiHeadAttention, outputs={"output": "... T_query d_model"}, section="The same model in PyTorch"
 )
+wrong = short_mistakes(MultiHeadAttention)
 
 
 @MultiHeadAttention.cases("the idea", points=3)
@@ -41,63 +39,59 @@ def _(draw):
 HEADS_3 = {"d_model": 12, "n_heads": 3}
 
 
-@MultiHeadAttention.mistake("splits the heads by a view alone")
-class ViewOnlySplit(model_torch.MultiHeadAttention):
-    """A view to (n_heads, T, d_head) cuts the sentence, not the vectors: each "head" then contains a few whole words.
-    Split the last axis, and swap two axes."""
-
-    def split_heads(self, x):
-        return x.reshape(*x.shape[:-2], self.n_heads, x.shape[-2], -1)
+def for_all_heads(mask):
+    return torch.atleast_2d(mask).unsqueeze(-3)
 
 
-@MultiHeadAttention.mistake("interleaves the heads")
-class Interleaved(model_torch.MultiHeadAttention):
-    """Your head h gets every n_heads-th feature. The features of a head should be neighbours: the last axis splits as
-    (n_heads, d_head), in that order."""
+def attended(module, query, key, value, mask=None, scale=None):
+    """Return the merged heads, before the output projection."""
+    queries = module.split_heads(module.linear_query(query))
+    keys = module.split_heads(module.linear_key(key))
+    values = module.split_heads(module.linear_value(value))
+    mask = None if mask is None else for_all_heads(mask)
+    heads = functional.scaled_dot_product_attention(queries, keys, values, mask, scale=scale)
+    return heads.transpose(-2, -3).flatten(-2)
 
-    def split_heads(self, x):
-        return x.unflatten(-1, (-1, self.n_heads)).movedim(-1, -3)
 
+class Masked(model_torch.MultiHeadAttention):
+    """The module, with a method that changes the mask."""
 
-@MultiHeadAttention.mistake("has its mask the wrong way round")
-class InvertedMask(model_torch.MultiHeadAttention):
-    """True means "may not attend" here, as in `nn.MultiheadAttention`. `scaled_dot_product_attention`, and this book,
-    mean the opposite."""
+    def change(self, mask):
+        return mask
 
     def forward(self, query, key, value, mask=None):
-        return super().forward(query, key, value, None if mask is None else ~mask)
+        return super().forward(query, key, value, None if mask is None else self.change(mask))
 
 
-@MultiHeadAttention.mistake("transposes the mask")
-class TransposedMask(model_torch.MultiHeadAttention):
-    """The mask is transposed. Its rows are the queries, its columns the keys: (T_query, T_key). With as many queries as
-    keys the transpose fits, but it hides other keys."""
-
-    def forward(self, query, key, value, mask=None):
-        return super().forward(query, key, value, None if mask is None else torch.atleast_2d(mask).mT)
-
-
-@MultiHeadAttention.mistake("ignores the mask")
-class MaskIgnored(model_torch.MultiHeadAttention):
-    """You take the mask, but never use it. It goes into `scaled_dot_product_attention`, with an axis for the heads."""
-
-    def forward(self, query, key, value, mask=None):
-        return super().forward(query, key, value)
-
-
-@MultiHeadAttention.mistake("leaves out the output projection")
-class NoOutputProjection(model_torch.MultiHeadAttention):
-    """You return the merged heads as they are: `linear_output` is built, but never called, so the heads stay side by
-    side and never mix."""
-
-    def forward(self, query, key, value, mask=None):
-        return attended(self, query, key, value, mask)
+wrong("ViewOnlySplit", Masked, split_heads=lambda self, x: x.reshape(*x.shape[:-2], self.n_heads, x.shape[-2], -1))("""
+    splits the heads by a view alone
+    A view to (n_heads, T, d_head) cuts the sentence and not the vectors, so each "head" contains a few whole words.
+    Split the last axis, then swap two axes.""")
+wrong("Interleaved", Masked, split_heads=lambda self, x: x.unflatten(-1, (-1, self.n_heads)).movedim(-1, -3))("""
+    interleaves the heads
+    Your head h gets every n_heads-th feature. The features of a head should be neighbours: the last axis splits as
+    (n_heads, d_head), in that order.""")
+wrong("InvertedMask", Masked, change=lambda self, mask: ~mask)("""
+    has its mask the wrong way round
+    True means "may not attend" here, as in `nn.MultiheadAttention`. In `scaled_dot_product_attention` and in this book,
+    True means "may attend".""")
+wrong("TransposedMask", Masked, change=lambda self, mask: torch.atleast_2d(mask).mT)("""
+    transposes the mask
+    You transpose the mask. Its rows are the queries, and its columns are the keys: (T_query, T_key). With as many
+    queries as keys the transpose fits, but it hides the wrong keys.""")
+wrong("MaskIgnored", Masked, change=lambda self, mask: None)("""
+    ignores the mask
+    You never use the mask. Pass it to `scaled_dot_product_attention`, with an axis for the heads.""")
+wrong("NoOutputProjection", Masked, forward=attended)("""
+    leaves out the output projection
+    You return the merged heads as they are. You build `linear_output` but never call it, so the heads stay side by side
+    and never mix.""")
 
 
 @MultiHeadAttention.mistake("makes the values from the key")
 class ValuesFromKeys(model_torch.MultiHeadAttention):
-    """`linear_value` is applied to `key`. In this model the two are always the same tensor, so this does not show. But
-    the module has three inputs and must use all of them."""
+    """You apply `linear_value` to `key`. In this model the two are always the same tensor, so this makes no difference
+    here. But the module has three inputs and must use all of them."""
 
     def forward(self, query, key, value, mask=None):
         return super().forward(query, key, key, mask)
@@ -105,43 +99,21 @@ class ValuesFromKeys(model_torch.MultiHeadAttention):
 
 @MultiHeadAttention.mistake("scales by the root of d_model")
 class ScaledByDModel(model_torch.MultiHeadAttention):
-    """The scores are divided by the root of d_model. A head's queries and keys are only d_head wide: divide by the root
+    """You divide the scores by the root of d_model. A head's queries and keys are only d_head wide: divide by the root
     of d_head."""
 
     def forward(self, query, key, value, mask=None):
         return self.linear_output(attended(self, query, key, value, mask, scale=query.shape[-1] ** -0.5))
 
 
-@MultiHeadAttention.mistake("takes no mask of one axis")
-class MaskOfTwoAxes(model_torch.MultiHeadAttention):
-    """A mask may have the shape (T_key,), one row for all queries, but `mask.unsqueeze(-3)` needs at least two axes.
-    Add an axis in front of such a mask: `torch.atleast_2d(mask)`."""
-
-    def forward(self, query, key, value, mask=None):
-        return super().forward(query, key, value, None if mask is None else mask.unsqueeze(-3).squeeze(-3))
-
-
-@MultiHeadAttention.mistake("indexes a mask as if it had an axis for the queries")
-class MaskIndexedByAxes(model_torch.MultiHeadAttention):
-    """`mask[..., None, :, :]` names the mask's last two axes, but a mask (T_key,), one row for all queries, has only
-    one. Add an axis in front: `torch.atleast_2d(mask)`."""
-
-    def forward(self, query, key, value, mask=None):
-        return super().forward(query, key, value, None if mask is None else mask[..., None, :, :].squeeze(-3))
-
-
-def for_all_heads(mask):
-    return torch.atleast_2d(mask).unsqueeze(-3)
-
-
-def attended(module, query, key, value, mask, scale=None):
-    """The merged heads, before the output projection."""
-    queries = module.split_heads(module.linear_query(query))
-    keys = module.split_heads(module.linear_key(key))
-    values = module.split_heads(module.linear_value(value))
-    mask = None if mask is None else for_all_heads(mask)
-    heads = functional.scaled_dot_product_attention(queries, keys, values, mask, scale=scale)
-    return heads.transpose(-2, -3).flatten(-2)
+wrong("MaskOfTwoAxes", Masked, change=lambda self, mask: mask.unsqueeze(-3).squeeze(-3))("""
+    takes no mask of one axis
+    A mask may have the shape (T_key,), one row for all queries, but `mask.unsqueeze(-3)` needs at least two axes. Add
+    an axis in front of such a mask: `torch.atleast_2d(mask)`.""")
+wrong("MaskIndexedByAxes", Masked, change=lambda self, mask: mask[..., None, :, :].squeeze(-3))("""
+    indexes a mask as if it had an axis for the queries
+    `mask[..., None, :, :]` names the mask's last two axes, but a mask (T_key,), one row for all queries, has only one.
+    Add an axis in front: `torch.atleast_2d(mask)`.""")
 
 
 @MultiHeadAttention.equivalent

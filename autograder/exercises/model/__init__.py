@@ -1,1 +1,1 @@
-"""Chapter 8, the full model: its exercises, each in a file of its own."""
+"""Exercises of chapter 8, the full model, one in each file."""

@@ -1,8 +1,7 @@
-"""backward: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.model.shared import question
 from solutions import model as reference
 from solutions.cross import decoder_layer_backward
@@ -10,15 +9,12 @@ from solutions.model import decode_backward, encode_backward, tie, unembed_backw
 from solutions.position import embed_backward
 from solutions.residual import encoder_layer_backward
 
-backward = Exercise(
-    reference.backward,
-    outputs={"grad_params": "dict"},
-    section="All the way back",
-)
+backward = Exercise(reference.backward, outputs={"grad_params": "dict"}, section="All the way back")
+wrong = short_mistakes(backward)
 
 
 def after_forward(draw, *given, **options):
-    """A random cotangent, and the cache of a model."""
+    """Return a random cotangent and the cache of a model."""
     return with_cache(draw, question(draw, *given, n=2, **options))
 
 
@@ -28,7 +24,7 @@ def with_cache(draw, inputs):
 
 
 def source_of_its_own(draw):
-    """A model whose source has a table of its own, as large as the one that target and output share."""
+    """Draw a model whose source has a table of its own, as large as the one that target and output share."""
     inputs = question(draw, n=2, padded=False)
     tables = inputs["params"]["embeddings"]
     tables = {"source": draw.normal(*tables["shared"].shape)} | tables
@@ -53,7 +49,8 @@ def _(draw):
 
 
 def gradients(grad_logits, cache, *, memory=sum, tables=tie):
-    """All gradients: `memory` joins what the decoder layers return, the top one first, and `tables` joins the roles."""
+    """Return all gradients. `memory` combines what the decoder layers return, the top layer first, and `tables`
+    combines the gradients of the roles."""
     encoder_cache, (embedding_cache, layer_caches, output_cache), names = cache
     grad_x, grad_output = unembed_backward(grad_logits, output_cache)
     parts, grad_decoder = [], []
@@ -67,7 +64,7 @@ def gradients(grad_logits, cache, *, memory=sum, tables=tie):
 
 
 def one_role(role):
-    """Tie, but let only one role's gradient reach the shared table."""
+    """Tie the tables, but let only one role's gradient reach the shared table."""
 
     def tables(roles, names):
         own = {name: gradient for name, gradient in roles.items() if name in names}
@@ -84,71 +81,55 @@ def all_roles(roles, names):
     return tie(roles, names) | ({"shared": sum(roles.values())} if "shared" in names else {})
 
 
-@backward.mistake("the tied table learns as source only", reread="One table in three roles")
-def tied_source_only(grad_logits, cache):
-    """The shared table's gradient contains the source's part alone. Every role that uses the table sends a gradient
-    back to it, and these gradients add up."""
-    return gradients(grad_logits, cache, tables=one_role("source"))
-
-
-@backward.mistake("the tied table learns as target only", reread="One table in three roles")
-def tied_target_only(grad_logits, cache):
-    """The shared table's gradient contains the target's part alone, the part from the decoder's embedding. Every role
-    that uses the table sends a gradient back to it, and these gradients add up."""
-    return gradients(grad_logits, cache, tables=one_role("target"))
-
-
-@backward.mistake("the tied table learns as output only", reread="One table in three roles")
-def tied_output_only(grad_logits, cache):
-    """The shared table's gradient contains the output's part alone. That part is the largest, so training seems to
-    work, but the parts of the two embeddings are missing. The three parts add up."""
-    return gradients(grad_logits, cache, tables=last_role)
-
-
-@backward.mistake("adds a role with a table of its own to the shared table", reread="One table in three roles")
-def tied_all(grad_logits, cache):
-    """The shared table's gradient contains the parts of all three roles, but here the source has a table of its own.
-    Add up only the roles that use the shared table: the cache says which tables there are."""
-    return gradients(grad_logits, cache, tables=all_roles)
-
-
-@backward.mistake("exchanges the tables of target and output")
-def tables_exchanged(grad_logits, cache):
-    """The target's table has the output's gradient, and the output's table the target's. The gradient of the output is
-    grad_logits^T x, at the top of the decoder; that of the target comes out of `embed_backward`, at the bottom."""
-
-    def tables(roles, names):
-        return tie(roles | {"target": roles["output"], "output": roles["target"]}, names)
-
-    return gradients(grad_logits, cache, tables=tables)
-
-
-@backward.mistake("the memory learns from the last decoder layer only")
-def last_layer_only(grad_logits, cache):
-    """The memory's gradient is that of the last decoder layer. Every decoder layer has read the memory, so every one
-    adds its part. With one layer this mistake does not show."""
-    return gradients(grad_logits, cache, memory=lambda parts: parts[0])
-
-
-@backward.mistake("the memory learns from the first decoder layer only")
-def first_layer_only(grad_logits, cache):
-    """Each decoder layer overwrites the memory's gradient, so only the gradient of the first layer, computed last,
-    remains. Add them up."""
-    return gradients(grad_logits, cache, memory=lambda parts: parts[-1])
-
-
-@backward.mistake("the memory learns from the mean of the decoder layers")
-def mean_of_layers(grad_logits, cache):
-    """The memory's gradient is the mean of what the decoder layers return. The loss depends on the memory through each
-    of them, so the gradient is their sum."""
-    return gradients(grad_logits, cache, memory=lambda parts: sum(parts) / len(parts))
-
-
-@backward.mistake("the encoder learns nothing")
-def nothing_for_the_encoder(grad_logits, cache):
-    """The gradients of the encoder, and of the source's embedding, are zero: you do not go on through the memory. Keys
-    and values of every decoder layer came from it, and its gradient goes back into the encoder."""
-    return gradients(grad_logits, cache, memory=lambda parts: 0 * parts[0])
+tied_source_only = wrong("tied_source_only", gradients, tables=one_role("source"))("""
+    the tied table learns as source only -> One table in three roles
+    The shared table's gradient contains only the source's part. Every role that uses the table sends a gradient back to
+    it, and these gradients add up.""")
+wrong(
+    "tied_overwritten",
+    gradients,
+    tables=lambda roles, names: {role if role in names else "shared": roles[role] for role in reversed(roles)},
+)("""
+    overwrites the tied table's gradient with each role -> One table in three roles
+    You assign the gradient of the shared table once for each role, so only the last part remains: the source's, or the
+    target's if the source has a table of its own. The parts of all roles add up: use `+=`.""")
+wrong("tied_target_only", gradients, tables=one_role("target"))("""
+    the tied table learns as target only -> One table in three roles
+    The shared table's gradient contains only the target's part, from the decoder's embedding. Every role that uses the
+    table sends a gradient back to it, and these gradients add up.""")
+wrong("tied_output_only", gradients, tables=last_role)("""
+    the tied table learns as output only -> One table in three roles
+    The shared table's gradient contains only the output's part. That part is the largest, so training seems to work,
+    but the parts of the two embeddings are missing. The three parts add up.""")
+wrong("tied_all", gradients, tables=all_roles)("""
+    adds a role with a table of its own to the shared table -> One table in three roles
+    The shared table's gradient contains the parts of all three roles, but here the source has a table of its own. Add
+    up only the roles that use the shared table: the cache says which tables there are.""")
+wrong(
+    "tables_exchanged",
+    gradients,
+    tables=lambda roles, names: tie(roles | {"target": roles["output"], "output": roles["target"]}, names),
+)("""
+    exchanges the tables of target and output
+    The target's table has the output's gradient, and the output's table the target's. The gradient of the output is
+    grad_logits^T x, at the top of the decoder; that of the target comes out of `embed_backward`, at the bottom.""")
+wrong("last_layer_only", gradients, memory=lambda parts: parts[0])("""
+    the memory learns from the last decoder layer only
+    The memory's gradient is that of the last decoder layer. Every decoder layer has read the memory, so each layer adds
+    its part. With one layer this mistake does not show.""")
+wrong("first_layer_only", gradients, memory=lambda parts: parts[-1])("""
+    the memory learns from the first decoder layer only
+    Each decoder layer overwrites the memory's gradient, so only the gradient of the first layer, computed last,
+    remains. Add them up.""")
+wrong("mean_of_layers", gradients, memory=lambda parts: sum(parts) / len(parts))("""
+    the memory learns from the mean of the decoder layers
+    The memory's gradient is the mean of what the decoder layers return. The loss depends on the memory through each of
+    them, so the gradient is their sum.""")
+wrong("nothing_for_the_encoder", gradients, memory=lambda parts: 0 * parts[0])("""
+    the encoder learns nothing
+    The gradients of the encoder, and of the source's embedding, are zero, because your backward pass stops at the
+    memory. The keys and values of every decoder layer came from the memory, so its gradient goes back into the
+    encoder.""")
 
 
 @backward.mistake("returns the layers' gradients last layer first")

@@ -1,4 +1,4 @@
-"""Copies of the few models that distinguish mistakes: they behave as the models do, and each submission has its own.
+"""Copy the few models that distinguish mistakes. A copy behaves like its model, and each submission has its own.
 
 Searching for a model on which all mistakes of an exercise show takes dozens of decodings. So each process searches for
 a few models, and a submission gets a copy of one of them, with other numbers for its words and other parameters.
@@ -13,15 +13,15 @@ import numpy as np
 from autograder.authoring.exercise import Draw
 from autograder.exercises.model.shared import MARKS, SPECIAL
 
-N_MODELS = 4  # of each search: a process for a small class needs nearly all of them
+N_MODELS = 4  # models for each search; a process that grades a small class uses nearly all
 
 Inputs = dict[str, Any]
 
 
 def copies(draw: Draw, search: Callable[..., Inputs], *options: Any) -> Iterator[Inputs]:
-    """Yield copies of inputs that a search finds, each of another model.
+    """Yield copies of inputs that a search finds, each with a different model.
 
-    search: a function of a Draw and of the options, which are hashable. It returns the inputs of a decoder.
+    search: a function of a Draw and of the options, which must be hashable. It returns the inputs of a decoder.
     """
     for number in draw.rng.permutation(N_MODELS).tolist():
         yield copied(draw, _found(search, options, number))
@@ -33,9 +33,10 @@ def _found(search: Callable[..., Inputs], options: tuple[Any, ...], number: int)
 
 
 def copied(draw: Draw, inputs: Inputs) -> Inputs:
-    """Return the same question about other words, to a model that computes the same with other parameters.
+    """Return the same inputs with other words, and with a model that computes the same from other parameters.
 
-    The marks keep their numbers, and so do the tokens that are marks by default. Sentences are in another order.
+    The marks keep their numbers, and so do the tokens that are marks by default. All sentences except the first are in
+    a different order.
     """
     params, src = inputs["params"], inputs["src"]
     tables = params["embeddings"]
@@ -48,12 +49,12 @@ def copied(draw: Draw, inputs: Inputs) -> Inputs:
             "encoder": [_layer(draw, layer) for layer in params["encoder"]],
             "decoder": [_layer(draw, layer) for layer in params["decoder"]],
         },
-        "src": draw.rng.permutation(src) if src.ndim == 2 else src,
+        "src": np.concatenate([src[:1], draw.rng.permutation(src[1:])]) if src.ndim == 2 else src,
     }
 
 
 def _shuffled(draw: Draw, count: int, kept: set[int]) -> np.ndarray:
-    """Return the numbers up to `count` in another order, in which some keep their places."""
+    """Shuffle the numbers below `count`, except those in `kept`."""
     order = np.arange(count)
     moved = np.array([number for number in range(count) if number not in kept])
     order[moved] = draw.rng.permutation(moved)
@@ -74,7 +75,7 @@ def _attention(draw: Draw, params: dict[str, np.ndarray]) -> dict[str, np.ndarra
 
 
 def _feed_forward(draw: Draw, params: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Multiply the hidden units by positive numbers before the ReLU, and divide by them behind it."""
+    """Multiply the hidden units by positive numbers before the ReLU, and divide by them after it."""
     units = _factors(draw, params["b_in"])
     return params | {
         "w_in": units * params["w_in"],

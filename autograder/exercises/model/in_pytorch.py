@@ -1,4 +1,4 @@
-"""What the exercises of chapter 8 in PyTorch share: the cases of a module."""
+"""Make the cases of the PyTorch modules in chapter 8."""
 
 import torch
 
@@ -9,7 +9,7 @@ LAYER = {"d_model": 8, "n_heads": 2, "d_ff": 11}
 
 
 def asked_of(module_class, draw, arguments, inputs):
-    """A case: the constructor's arguments, weights of which none is fresh, and what the module is called with."""
+    """Return a case: the constructor's arguments, random weights, and the arguments of the call."""
     state = module_class(**arguments).state_dict()
     drawn = {name: 0.5 * draw.normal(*tensor.shape) for name, tensor in state.items()}
     return {"arguments": arguments, "weights": drawn, "inputs": inputs}

@@ -1,29 +1,25 @@
-"""window_step: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from solutions import decoding as reference
 from solutions.attention import attention
 from solutions.heads import merge_heads
-from solutions.masking import masked_attention
+from solutions.masked_attention import masked_attention
 from solutions.multihead import split_heads
-from solutions.rotary import rotate
+from solutions.position import rotate
 
 window_step = Exercise(
     reference.window_step,
-    outputs={
-        "output": "... 1 d_model",
-        "keys": "... n_groups T_new d_head",
-        "values": "... n_groups T_new d_head",
-    },
+    outputs={"output": "... 1 d_model", "keys": "... n_groups T_new d_head", "values": "... n_groups T_new d_head"},
     order=("values", "keys", "output"),
     section="A memory that stops growing",
 )
+wrong = short_mistakes(window_step)
 
 
 def newest(draw, kept, window, place=None, *, n_heads=3, n_groups=3, batch=(), dtype=np.float64):
-    """Return a step at a place, the number of kept positions by default."""
+    """Draw a step at a place, which is the number of kept positions by default."""
     d_model, d_head = 7, 4
     widths = {"query": n_heads * d_head, "key": n_groups * d_head, "value": n_groups * d_head}
     params = {f"w_{role}": 0.6 * draw.normal(d_model, width) for role, width in widths.items()}
@@ -74,192 +70,152 @@ def shared_heads(kept, n_heads):
     return kept.repeat(n_heads // kept.shape[-3], axis=-3)
 
 
-def last(window):
-    return lambda kept: kept[..., -window:, :]
+def last(kept, window):
+    return kept[..., -window:, :]
 
 
-def stepped(x, params, keys, values, place, window, n_heads, **put):
-    """The step with its parts replaced.
+def everything(kept, window):
+    return kept
 
-    put: `turn`, `turn_query` and `turn_value`, from rows to rotated rows; `keep`, from all positions to those that
-    stay; `see`, from all positions to those that are seen; `share`, from the groups and the number of heads to the
-    heads; `scale`, a factor of the queries.
+
+def turned(rows, place):
+    return rotate(rows, np.array([place]))
+
+
+def unturned(rows, place):
+    return rows
+
+
+def stepped(
+    x, params, keys, values, place, window, n_heads, *,
+    at=lambda place, window, n_kept: place, turn=turned, turn_query=None, turn_value=unturned,
+    keep=last, see=None, share=shared_heads, scale=lambda n_heads: 1,
+):  # fmt: skip
+    """Run the step with some of its parts replaced.
+
+    at: from the place, the window and the number of kept positions to the place. turn, turn_query, turn_value: from
+    rows and the place to rotated rows. keep: from all positions and the window to those that stay. see: to those that x
+    sees. share: from the groups and the number of heads to the heads. scale: from the number of heads to a factor for
+    the queries.
     """
-    turn = put.get("turn", lambda rows: rotate(rows, np.array([place])))
-    keep = put.get("keep", last(window))
-    see = put.get("see", keep)
-    share = put.get("share", shared_heads)
+    place, turn_query, see = at(place, window, keys.shape[-2]), turn_query or turn, see or keep
     query, key, value = (x @ params[f"w_{role}"] + params[f"b_{role}"] for role in ("query", "key", "value"))
-    queries = put.get("turn_query", turn)(split_heads(query, n_heads)) * x.dtype.type(put.get("scale", 1))
-    new_values = put.get("turn_value", lambda rows: rows)(split_heads(value, values.shape[-3]))
-    keys = np.concatenate([keys, turn(split_heads(key, keys.shape[-3]))], axis=-2)
+    queries = turn_query(split_heads(query, n_heads), place) * x.dtype.type(scale(n_heads))
+    new_values = turn_value(split_heads(value, values.shape[-3]), place)
+    keys = np.concatenate([keys, turn(split_heads(key, keys.shape[-3]), place)], axis=-2)
     values = np.concatenate([values, new_values], axis=-2)
-    heads, _ = attention(queries, share(see(keys), n_heads), share(see(values), n_heads))
+    heads, _ = attention(queries, share(see(keys, window), n_heads), share(see(values, window), n_heads))
     output = merge_heads(heads) @ params["w_output"] + params["b_output"]
-    return output, keep(keys), keep(values)
+    return output, keep(keys, window), keep(values, window)
 
 
-@window_step.mistake("sees one position too many")
-def one_too_many(x, params, keys, values, place, window, n_heads):
-    """Once the window is full, you keep all of it and add the newest position, so x sees `window` others and itself.
-    The window counts x, too."""
-    return stepped(x, params, keys, values, place, window, n_heads, keep=last(window + 1))
+wrong("one_too_many", stepped, keep=lambda kept, window: last(kept, window + 1))("""
+    sees one position too many
+    Once the window is full, you keep all of it and add the newest position, so x sees `window` other positions and
+    itself. The window counts x, too.""")
+wrong("one_too_few", stepped, keep=lambda kept, window: last(kept, max(1, window - 1)))("""
+    sees one position too few
+    You drop a position that is still in the window: x sees window - 1 positions. The window consists of x and the
+    window - 1 positions before it.""")
+wrong("never_trimmed", stepped, keep=everything)("""
+    never forgets a position
+    You drop nothing, so x sees all earlier positions, and the memory grows with the text. Keep the last `window`
+    positions.""")
+wrong("memory_grows", stepped, keep=everything, see=last)("""
+    sees the window, but keeps everything
+    The output is right, but what you return keeps positions that no later word can see. The memory then grows with the
+    text. Return the last `window` positions only.""")
+wrong("trimmed_too_late", stepped, see=everything)("""
+    drops the oldest position after it was seen
+    The keys and values that you return are right, but once the window is full, x sees one position too many. This
+    happens if you drop the oldest position only after x has attended. Drop it first.""")
+wrong("drops_one", stepped, keep=lambda kept, window: kept[..., 1:, :] if kept.shape[-2] > window else kept)("""
+    drops a single position
+    When more than `window` positions are there, you drop one. That suffices if every earlier step did the same. If the
+    model has read the beginning all at once, more positions must go: keep the last `window`.""")
+wrong("keeps_the_first", stepped, keep=lambda kept, window: kept[..., :window, :])("""
+    keeps the first positions in place of the last
+    When the window is full, you drop the newest position and keep the oldest. Drop the oldest: the last `window`
+    positions stay.""")
+wrong("place_from_memory", stepped, at=lambda place, window, n_kept: n_kept)("""
+    takes the number of remembered positions for the place
+    You rotate by the number of remembered positions. That is the place of x until the window is full. From then on the
+    number stays the same, so all new words get the same place. Use `place`.""")
+wrong("place_restarts", stepped, at=lambda place, window, n_kept: place % window)("""
+    begins a new count of places with each window
+    Your places begin again at 0 when a window is full. The cached keys were rotated by their places in the whole text,
+    so the distances between query and keys are wrong. Use `place` as it is.""")
+wrong("place_from_one", stepped, at=lambda place, window, n_kept: place + 1)("""
+    counts places from 1
+    You rotate x as if it were one position later. The first position is 0, as for the remembered keys.""")
+wrong("place_zero", stepped, place=0)("""
+    takes every word for the first one
+    x comes alone, and you give it position 0, or you do not rotate it at all. Its position is `place`.""")
+wrong("query_not_rotated", stepped, turn_query=unturned)("""
+    rotates the keys, but not the query
+    You do not rotate the query. The scores then depend on the places of the keys in the text, and not on their distance
+    from x. Rotate queries and keys.""")
+wrong("key_not_rotated", stepped, turn=unturned, turn_query=turned)("""
+    rotates the query, but not the key
+    You store the newest key without rotating it, among others that are rotated. Rotate it when it comes in. Its place
+    never changes, so it stays right.""")
 
 
-@window_step.mistake("sees one position too few")
-def one_too_few(x, params, keys, values, place, window, n_heads):
-    """You drop a position that is still in the window: x sees window - 1 positions. The window consists of x and the
-    window - 1 positions before it."""
-    return stepped(
-        x, params, keys, values, place, window, n_heads, keep=lambda kept: kept[..., -max(1, window - 1) :, :]
-    )
+@window_step.mistake("pairs the two halves of a head's features")
+def halves_rotated(x, params, keys, values, place, window, n_heads):
+    """You rotate feature i with feature i + d_head / 2, as some libraries do. The cached keys were rotated in
+    neighbouring pairs, 2i and 2i + 1, so your scores compare features that do not belong together."""
+
+    def turn(rows, place):
+        in_pairs = turned(np.stack(np.split(rows, 2, axis=-1), axis=-1).reshape(rows.shape), place)
+        return np.concatenate([in_pairs[..., 0::2], in_pairs[..., 1::2]], axis=-1)
+
+    return stepped(x, params, keys, values, place, window, n_heads, turn=turn)
 
 
-@window_step.mistake("never forgets a position")
-def never_trimmed(x, params, keys, values, place, window, n_heads):
-    """You drop nothing: x sees everything that is remembered, and the memory grows with the text. Keep the last
-    `window` positions."""
-    return stepped(x, params, keys, values, place, window, n_heads, keep=lambda kept: kept)
-
-
-@window_step.mistake("sees the window, but keeps everything")
-def memory_grows(x, params, keys, values, place, window, n_heads):
-    """The output is right, but what you return keeps positions that no later word can see. The memory then grows with
-    the text. Return the last `window` positions only."""
-    return stepped(x, params, keys, values, place, window, n_heads, keep=lambda kept: kept, see=last(window))
-
-
-@window_step.mistake("drops the oldest position after it was seen")
-def trimmed_too_late(x, params, keys, values, place, window, n_heads):
-    """The keys and values that you return are right, but once the window is full, x sees one position too many. This
-    happens if you drop the oldest position only after x has attended. Drop it first."""
-    return stepped(x, params, keys, values, place, window, n_heads, see=lambda kept: kept)
-
-
-@window_step.mistake("drops a single position")
-def drops_one(x, params, keys, values, place, window, n_heads):
-    """When more than `window` positions are there, you drop one. That suffices as long as every earlier step has done
-    the same. After a beginning that was read all at once, more positions must go: keep the last `window`."""
-
-    def without_the_oldest(kept):
-        return kept[..., 1:, :] if kept.shape[-2] > window else kept
-
-    return stepped(x, params, keys, values, place, window, n_heads, keep=without_the_oldest)
-
-
-@window_step.mistake("keeps the first positions in place of the last")
-def keeps_the_first(x, params, keys, values, place, window, n_heads):
-    """When the window is full, the newest position is dropped and the oldest one stays. Drop the oldest: the last
-    `window` positions stay."""
-    return stepped(x, params, keys, values, place, window, n_heads, keep=lambda kept: kept[..., :window, :])
-
-
-@window_step.mistake("takes the number of remembered positions for the place")
-def place_from_memory(x, params, keys, values, place, window, n_heads):
-    """You rotate by the number of remembered positions. That is the place of x until the window is full. From then on
-    the number stays the same, but the text goes on: all new words seem to be at the same place. Use `place`."""
-    return stepped(x, params, keys, values, keys.shape[-2], window, n_heads)
-
-
-@window_step.mistake("begins a new count of places with each window")
-def place_restarts(x, params, keys, values, place, window, n_heads):
-    """Your places begin again at 0 when a window is full. The cached keys were rotated by their places in the whole
-    text, so the distances between query and keys are wrong. Use `place` as it is."""
-    return stepped(x, params, keys, values, place % window, window, n_heads)
-
-
-@window_step.mistake("counts places from 1")
-def place_from_one(x, params, keys, values, place, window, n_heads):
-    """You rotate x as if it were one position later. The first position is 0, as for the remembered keys."""
-    return stepped(x, params, keys, values, place + 1, window, n_heads)
-
-
-@window_step.mistake("takes every word for the first one")
-def place_zero(x, params, keys, values, place, window, n_heads):
-    """x comes alone, and you give it position 0, or you do not rotate it at all. Its position is `place`."""
-    return stepped(x, params, keys, values, 0, window, n_heads)
-
-
-@window_step.mistake("rotates the keys, but not the query")
-def query_not_rotated(x, params, keys, values, place, window, n_heads):
-    """You do not rotate the query. The scores then depend on the places of the keys in the text, and not on their
-    distance from x. Rotate queries and keys."""
-    return stepped(x, params, keys, values, place, window, n_heads, turn_query=lambda rows: rows)
-
-
-@window_step.mistake("rotates the query, but not the key")
-def key_not_rotated(x, params, keys, values, place, window, n_heads):
-    """You store the newest key without rotating it, among others that are rotated. Rotate it when it comes in. Its
-    place never changes, so it stays right."""
-
-    def turned(rows):
-        return rotate(rows, np.array([place]))
-
-    return stepped(x, params, keys, values, place, window, n_heads, turn=lambda rows: rows, turn_query=turned)
-
-
-@window_step.mistake("rotates the values, too")
-def values_rotated(x, params, keys, values, place, window, n_heads):
-    """You rotate the newest value. Positions decide which words attend to which, through queries and keys. What a word
-    hands over does not depend on its position."""
-    return stepped(
-        x, params, keys, values, place, window, n_heads, turn_value=lambda rows: rotate(rows, np.array([place]))
-    )
+wrong("values_rotated", stepped, turn_value=turned)("""
+    rotates the values, too
+    You rotate the newest value. Positions decide which words attend to which, through queries and keys. The value of a
+    word does not depend on its position.""")
 
 
 @window_step.mistake("rotates cached keys again")
 def rotated_again(x, params, keys, values, place, window, n_heads):
     """The keys in the memory were rotated when they came in. You rotate them once more, so they turn further with every
-    word. Rotate the newest key alone."""
+    word. Rotate only the newest key."""
     return stepped(x, params, rotate(keys, place - np.arange(keys.shape[-2], 0, -1)), values, place, window, n_heads)
 
 
-@window_step.mistake("deals the groups to the heads in turn")
-def tiled(x, params, keys, values, place, window, n_heads):
-    """Neighbouring heads get the keys of different groups: the whole list of groups is repeated (`np.tile`). The first
-    n_heads / n_groups heads share the first group, so each group is repeated in its place (`np.repeat`)."""
-
-    def dealt(kept, n_heads):
-        return np.concatenate([kept] * (n_heads // kept.shape[-3]), axis=-3)
-
-    return stepped(x, params, keys, values, place, window, n_heads, share=dealt)
-
-
-@window_step.mistake("gives the first group to all heads")
-def first_group_for_all(x, params, keys, values, place, window, n_heads):
-    """Every head reads the keys and values of the first group, and the other groups are remembered for nothing. Each
-    group serves n_heads / n_groups heads."""
-    return stepped(
-        *(x, params, keys, values, place, window, n_heads),
-        share=lambda kept, n_heads: kept[..., :1, :, :].repeat(n_heads, axis=-3),
-    )
+wrong("tiled", stepped, share=lambda kept, n_heads: np.concatenate([kept] * (n_heads // kept.shape[-3]), axis=-3))("""
+    deals the groups to the heads in turn
+    Neighbouring heads get the keys of different groups: the whole list of groups is repeated (`np.tile`). The first
+    n_heads / n_groups heads share the first group, so repeat each group in its place (`np.repeat`).""")
+wrong("first_group_for_all", stepped, share=lambda kept, n_heads: kept[..., :1, :, :].repeat(n_heads, axis=-3))("""
+    gives the first group to all heads
+    Every head reads the keys and values of the first group, and you never use the other groups. Each group serves
+    n_heads / n_groups heads.""")
 
 
 @window_step.mistake("remembers every key once for each head")
 def remembers_copies(x, params, keys, values, place, window, n_heads):
     """The output is right, but you return the repeated keys and values, one for each head. The memory is then as large
-    as without groups. Repeat them for the attention, and return one for each group."""
+    as without groups. Repeat them for the attention, but return the keys and values of each group once."""
     output, keys, values = stepped(x, params, keys, values, place, window, n_heads)
     return output, shared_heads(keys, n_heads), shared_heads(values, n_heads)
 
 
-@window_step.mistake("does not let x see itself")
-def not_itself(x, params, keys, values, place, window, n_heads):
-    """x attends to the positions before it only, and its own key and value join the memory too late. The window counts
-    x itself: append before you attend. (For the first word you return what x sees if it is alone.)"""
-
-    def others(kept):
-        seen = kept[..., -window:, :]
-        return seen[..., :-1, :] if seen.shape[-2] > 1 else seen
-
-    return stepped(x, params, keys, values, place, window, n_heads, see=others)
-
-
-@window_step.mistake("divides by the root of the wrong width")
-def scaled_by_the_model(x, params, keys, values, place, window, n_heads):
-    """You divide the scores by the root of the width of all heads together. A query and a key have d_head entries each:
-    divide by the root of d_head, once."""
-    return stepped(x, params, keys, values, place, window, n_heads, scale=n_heads**-0.5)
+wrong(
+    "not_itself",
+    stepped,
+    see=lambda kept, window: last(kept, window)[..., : max(1, min(kept.shape[-2], window) - 1), :],
+)("""
+    does not let x see itself
+    x attends only to the positions before it, and you append its key and value too late. The window counts x itself:
+    append before you attend. (For the first word, your output is right.)""")
+wrong("scaled_by_the_model", stepped, scale=lambda n_heads: n_heads**-0.5)("""
+    divides by the root of the wrong width
+    You divide the scores by the root of the width of all heads together. A query and a key have d_head entries each:
+    divide by the root of d_head, once.""")
 
 
 @window_step.equivalent
@@ -296,7 +252,7 @@ def head_by_head(x, params, keys, values, place, window, n_heads):
 
 @window_step.equivalent
 def by_copied_columns(x, params, keys, values, place, window, n_heads):
-    """Multi-head attention with a mask over the memory: heads of one group have equal columns."""
+    """Use multi-head attention with a mask over the memory; heads of a group have equal columns."""
     n_groups, kept, d_head = keys.shape[-3:]
     share, here = n_heads // n_groups, np.array([place])
 

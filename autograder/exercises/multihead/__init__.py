@@ -1,1 +1,1 @@
-"""Chapter 4, multi-head attention: its exercises, each in a file of its own."""
+"""Exercises of chapter 4, multi-head attention, one in each file."""

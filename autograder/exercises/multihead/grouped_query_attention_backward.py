@@ -1,10 +1,9 @@
-"""grouped_query_attention_backward: its cases, its known mistakes and its right rewrites."""
-
 import math
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.multihead.shared import BOTH_ENDS, GROUPS, grouped_heads, tiled, turned
 from solutions import multihead as reference
 from solutions.backward import attention_backward, softmax_backward
@@ -19,6 +18,7 @@ grouped_query_attention_backward = Exercise(
     order=("grad_values", "grad_queries", "grad_keys"),
     section="Heads that share keys and values",
 )
+wrong = short_mistakes(grouped_query_attention_backward)
 
 
 def way_back(draw, **options):
@@ -47,10 +47,16 @@ def of_copies(grad_output, cache):
     return attention_backward(grad_output, (queries, *copies, weights))
 
 
-def gathered(gradients, cache, gather=np.sum, turns=False):
-    """Return gradients of which those of keys and values are gathered for each group.
+def gathered(grad_output, cache, gather=np.sum, turns=False):
+    """Return the gradients, with those of the copies of keys and values gathered for each group."""
+    return gathered_from(of_copies(grad_output, cache), cache, gather, turns)
 
-    gather: takes an array and the axis of a group's heads. turns: whether the heads of a group take turns with others.
+
+def gathered_from(gradients, cache, gather=np.sum, turns=False):
+    """Return these gradients, with those of keys and values gathered for each group.
+
+    gather: a function of an array and the axis of a group's heads. turns: whether the heads of a group take turns with
+    others.
     """
     n_groups = cache[1].shape[-3]
     grad_queries, *copies = gradients
@@ -62,40 +68,27 @@ def gathered(gradients, cache, gather=np.sum, turns=False):
     return grad_queries, *shared
 
 
-@grouped_query_attention_backward.mistake("averages over the heads of a group")
-def averaged(grad_output, cache):
-    """You average the gradients of a group's heads. The keys and values of a group affect the loss through each of its
-    heads, and the gradients of all these paths add up. The mean would be right only if the heads were averaged."""
-    return gathered(of_copies(grad_output, cache), cache, np.mean)
-
-
-@grouped_query_attention_backward.mistake("does not add up the heads of a group")
-def not_added_up(grad_output, cache):
-    """grad_keys and grad_values have n_heads heads: they are the gradients of the copies. The keys had n_groups heads,
-    and each went to several heads of queries. Add up the gradients of its copies."""
-    return of_copies(grad_output, cache)
-
-
-@grouped_query_attention_backward.mistake("keeps the last head's gradient")
-def last_head_only(grad_output, cache):
-    """Each group has the gradient of its last head alone. In a loop over the heads, `=` overwrites the gradient of an
+wrong("averaged", gathered, gather=np.mean)("""
+    averages over the heads of a group
+    You average the gradients of a group's heads. The keys and values of a group affect the loss through each of its
+    heads, and the gradients of all these paths add up. The mean would be right only if the heads were averaged.""")
+wrong("not_added_up", of_copies)("""
+    does not add up the heads of a group
+    grad_keys and grad_values have n_heads heads: they are the gradients of the copies. The keys had n_groups heads, and
+    each went to several heads of queries. Add up the gradients of its copies.""")
+wrong("last_head_only", gathered, gather=lambda grad, axis: np.take(grad, -1, axis))("""
+    keeps the last head's gradient
+    Each group has only the gradient of its last head. In a loop over the heads, `=` overwrites the gradient of an
     earlier head, and `+=` adds to it. `grad[..., group, :, :] += ...` with an array of repeated indices overwrites,
-    too; `np.add.at` adds."""
-    return gathered(of_copies(grad_output, cache), cache, lambda grad, axis: np.take(grad, -1, axis))
-
-
-@grouped_query_attention_backward.mistake("keeps the first head's gradient")
-def first_head_only(grad_output, cache):
-    """Each group has the gradient of its first head alone. The other heads of the group used the same keys and values.
-    Add up what comes back from all of them."""
-    return gathered(of_copies(grad_output, cache), cache, lambda grad, axis: np.take(grad, 0, axis))
-
-
-@grouped_query_attention_backward.mistake("gathers heads in turn")
-def gathered_in_turn(grad_output, cache):
-    """You add up heads 0, n_groups, 2 n_groups and so on. The heads of a group are neighbours: if you split the axis of
-    the heads in two, the groups come first and the heads of a group second."""
-    return gathered(of_copies(grad_output, cache), cache, turns=True)
+    too; `np.add.at` adds.""")
+wrong("first_head_only", gathered, gather=lambda grad, axis: np.take(grad, 0, axis))("""
+    keeps the first head's gradient
+    Each group has only the gradient of its first head. The other heads of the group used the same keys and values. Add
+    up what comes back from all of them.""")
+wrong("gathered_in_turn", gathered, turns=True)("""
+    gathers heads in turn
+    You add up heads 0, n_groups, 2 n_groups and so on. The heads of a group are neighbours: if you split the axis of
+    the heads in two, the groups come first and the heads of a group second.""")
 
 
 @grouped_query_attention_backward.mistake("shares the groups in turn, both ways")
@@ -105,12 +98,12 @@ def copied_and_gathered_in_turn(grad_output, cache):
     queries, keys, values, weights = cache
     times = queries.shape[-3] // keys.shape[-3]
     copies = (queries, tiled(keys, times), tiled(values, times), weights)
-    return gathered(attention_backward(grad_output, copies), cache, turns=True)
+    return gathered_from(attention_backward(grad_output, copies), cache, turns=True)
 
 
 @grouped_query_attention_backward.mistake("gives every group the sum over all heads")
 def over_all_heads(grad_output, cache):
-    """Each group has the sum over *all* heads, those of other groups included. With one group, that is right. With
+    """Each group has the sum over *all* heads, including those of other groups. With one group, that is right. With
     more, a group gathers from its own heads only."""
     grad_queries, *copies = of_copies(grad_output, cache)
     sums = (
@@ -125,7 +118,7 @@ def queries_added_up(grad_output, cache):
     """grad_queries has n_groups heads. The queries were not shared: each head has its own, so each keeps its own
     gradient."""
     grad_queries, *copies = of_copies(grad_output, cache)
-    return gathered((None, grad_queries, *copies), cache)[1:]
+    return gathered_from((None, grad_queries, *copies), cache)[1:]
 
 
 @grouped_query_attention_backward.mistake("adds up the keys' gradient only")
@@ -133,7 +126,7 @@ def values_not_added_up(grad_output, cache):
     """grad_keys is right, but grad_values has n_heads heads. The values were shared, too. Add up their gradients in the
     same way."""
     gradients = of_copies(grad_output, cache)
-    return *gathered(gradients, cache)[:2], gradients[2]
+    return *gathered_from(gradients, cache)[:2], gradients[2]
 
 
 @grouped_query_attention_backward.mistake("counts the axes from the front")
@@ -147,7 +140,7 @@ def axes_from_the_front(grad_output, cache):
 
 @grouped_query_attention_backward.equivalent
 def with_an_axis_for_the_groups(grad_output, cache):
-    """Copies nothing: keys and values broadcast, and their gradients add up over the axis that they lack."""
+    """Copy nothing: keys and values broadcast, and their gradients add up over the axis that they lack."""
     queries, keys, values, weights = cache
     n_groups = keys.shape[-3]
 
@@ -179,7 +172,7 @@ def head_by_head(grad_output, cache):
 
 @grouped_query_attention_backward.equivalent
 def with_longer_sentences(grad_output, cache):
-    """The rows of a group's heads stand below each other, as if they were one sentence: one product adds them up."""
+    """Stack the rows of a group's heads below each other, as if they were one sentence: one product adds them up."""
     queries, keys, values, weights = cache
 
     def below(array):

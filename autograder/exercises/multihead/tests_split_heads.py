@@ -1,37 +1,36 @@
-"""tests_split_heads: its cases, its known mistakes and its right rewrites."""
-
 from functools import partial
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.functions_to_test import REFERENCE, functions_to_test
+from autograder.authoring.short_mistakes import short_mistakes
+from autograder.authoring.usual_wrong_tests import changed, in_double, raising, usual_wrong_tests
 from autograder.exercises.multihead.split_heads import split_heads
 from solutions import multihead as reference
 
 tests_split_heads = Exercise(
-    reference.tests_split_heads,
-    outputs={"verdict": ""},
-    section="Why a reshape alone will not do",
-    tests=split_heads,
+    reference.tests_split_heads, outputs={"verdict": ""}, section="Why a reshape alone will not do", tests=split_heads
 )
+wrong = short_mistakes(tests_split_heads)
 
 tried = partial(functions_to_test, exercise=split_heads)
+right = reference.split_heads
+
+# Each function is one object, so that the outcomes of our tests are cached for all submissions.
+zeros = changed(right, np.zeros_like)
+features_reversed = changed(right, lambda heads: heads[..., ::-1].copy())
+no_single_sentence = raising(right, lambda n_axes: n_axes == 2)
+always_double = changed(right, in_double)
 
 
-def always_double(x, n_heads):
-    return reference.split_heads(x, n_heads).astype(np.float64)
+def type_error(x, n_heads):
+    if x.shape[-1] % n_heads:
+        raise TypeError("the features cannot be divided")
+    return reference.split_heads(x, n_heads)
 
 
-def zeros(x, n_heads):
-    return np.zeros_like(reference.split_heads(x, n_heads))
-
-
-def features_reversed(x, n_heads):
-    return reference.split_heads(x, n_heads)[..., ::-1].copy()
-
-
-# A test that always gives the same answer fails every aspect: each has right functions and wrong ones.
+# A test that always gives the same answer fails every aspect, because each aspect has right and wrong functions.
 @tests_split_heads.cases("wrong for one sentence", points=1)
 def _(draw):
     yield from tried(
@@ -54,8 +53,9 @@ def _(draw):
         wrong=[
             *("axes_from_the_front", "one_batch_axis_only", "folded_into_the_batch", "heads_in_front"),
             "batch_and_heads_exchanged",
+            ("raises an exception for a single sentence", no_single_sentence),
         ],
-        at_home=["folded", "reversed batch", "two batch axes"],
+        at_home=["folded", "reversed batch", "reversed heads", "two batch axes", "single sentences"],
     )
 
 
@@ -64,8 +64,12 @@ def _(draw):
     yield from tried(
         draw,
         right=[REFERENCE, "stacked_slices", "by_einsum"],
-        wrong=["leftovers_dropped", ("returns float64 for float32", always_double)],
-        at_home=["no error", "double"],
+        wrong=[
+            "leftovers_dropped",
+            ("raises a TypeError for features that cannot be divided, not a ValueError", type_error),
+            ("returns float64 for float32", always_double),
+        ],
+        at_home=["no error", "other error", "double"],
     )
 
 
@@ -91,12 +95,20 @@ def raises_value_error(function):
     return False
 
 
+def raises_something(function):
+    try:
+        function(np.ones((4, 7)), 3)
+    except Exception:
+        return True
+    return False
+
+
 PROMISES = (keeps_float32, raises_value_error)
 SHAPES = (((5, 6), 3), ((2, 4, 15), 5), ((3, 2, 4, 10), 5))
 
 
 def tested(function, *, shapes=SHAPES, fill=numbered, agree=same_heads, promises=PROMISES):
-    """The test, with its choices left open."""
+    """Run the test with these choices."""
     for shape, n_heads in shapes:
         x = fill(shape)
         if not agree(function(x, n_heads), x, n_heads):
@@ -104,89 +116,63 @@ def tested(function, *, shapes=SHAPES, fill=numbered, agree=same_heads, promises
     return all(holds(function) for holds in promises)
 
 
-@tests_split_heads.mistake("accepts every function")
-def accepts_everything(function):
-    """Your test accepts whatever it is given. Call the function, and compare each head with its slice of the
-    features. A test that ends without a `return` and without an `assert` accepts."""
-
-
-@tests_split_heads.mistake("rejects every function")
-def rejects_everything(function):
-    """Your test rejects right functions and wrong ones alike. Write down by hand what the right heads are for a small
-    array, and compare your expected values with them."""
-    return tested(function, agree=lambda heads, x, n_heads: heads.shape == x.shape)
-
-
-@tests_split_heads.mistake("says True of wrong functions and False of right ones")
-def answer_inverted(function):
-    """Your answers are the wrong way round. True accepts a function."""
-    return not reference.tests_split_heads(function)
-
-
 def right_shape(heads, x, n_heads):
     return heads.shape == (*x.shape[:-2], n_heads, x.shape[-2], x.shape[-1] // n_heads)
 
 
-@tests_split_heads.mistake("looks at the shape alone")
 def shape_only(function):
     """Your test accepts functions that return the right shape with the entries in wrong places. A reshape alone does
     that. Compare the entries."""
     return tested(function, agree=right_shape)
 
 
-@tests_split_heads.mistake("uses entries that are all equal")
-def equal_entries(function):
-    """Your test accepts functions that put entries in wrong places, because all entries are the same. Give every entry
-    a number of its own: `np.arange`."""
-    return tested(function, fill=np.ones)
-
-
-@tests_split_heads.mistake("tries a single head")
-def single_head(function):
-    """Your test accepts functions that are right for a single head. With one head there is nothing to move. Use
-    several, and let their number differ from the number of features in a head."""
-    return tested(function, shapes=[((5, 4), 1), ((2, 5, 4), 1), ((3, 2, 5, 4), 1)])
-
-
-@tests_split_heads.mistake("tries no batch")
-def single_sentence(function):
-    """Your test accepts functions that are right for one sentence only. Try one batch axis, and two."""
-    return tested(function, shapes=SHAPES[:1])
-
-
-@tests_split_heads.mistake("tries one batch axis only")
-def one_batch_axis(function):
-    """Your test accepts a function that takes exactly one batch axis for granted. Try a single sentence and two batch
-    axes, too."""
-    promises = partial(keeps_float32, shape=(2, 3, 4)), raises_value_error
-    return tested(function, shapes=SHAPES[1:2], promises=promises)
-
-
-@tests_split_heads.mistake("tries as many heads as features in each")
-def heads_as_wide_as_many(function):
-    """Your test accepts a function that takes the number of heads for the size of a head. Let the two differ."""
-    return tested(function, shapes=[((5, 9), 3), ((2, 5, 4), 2), ((3, 2, 5, 4), 2)])
-
-
-@tests_split_heads.mistake("does not ask for features that cannot be divided")
-def errors_unwatched(function):
-    """Your test accepts a function that drops the features that are left over. Call the function with a width that
-    cannot be divided, and check that it raises a ValueError."""
-    return tested(function, promises=(keeps_float32,))
-
-
-@tests_split_heads.mistake("does not look at the dtype")
 def dtype_unwatched(function):
-    """Your test accepts a function that returns float64 for float32. Call it with float32 once, and look at the dtype
-    of the result."""
     return tested(function, promises=(raises_value_error,))
 
 
-@tests_split_heads.mistake("looks at the entries alone")
-def promises_unwatched(function):
-    """Your test finds all wrong entries. It accepts a function that drops features, and one that returns float64 for
-    float32. The docstring of `split_heads` promises more than the entries."""
-    return tested(function, promises=())
+usual_wrong_tests(
+    tests_split_heads,
+    accepts="Call the function, and compare each head with its slice of the features.",
+    rejects="Write down by hand what the right heads are for a small array, and compare your expected values with "
+    "them.",
+    shape_only=shape_only,
+    dtype_unwatched=dtype_unwatched,
+)
+
+
+wrong("equal_entries", tested, fill=np.ones)("""
+    uses entries that are all equal
+    Your test accepts functions that put entries in wrong places, because all entries are the same. Give every entry a
+    number of its own, for example with `np.arange`.""")
+wrong("single_head", tested, shapes=[((5, 4), 1), ((2, 5, 4), 1), ((3, 2, 5, 4), 1)])("""
+    tries a single head
+    Your test accepts functions that are right for a single head. With one head there is nothing to move. Use several,
+    and let their number differ from the number of features in a head.""")
+wrong("single_sentence", tested, shapes=SHAPES[:1])("""
+    tries no batch
+    Your test accepts functions that are right for one sentence only. Try one batch axis, and two.""")
+wrong(
+    "one_batch_axis", tested, shapes=SHAPES[1:2], promises=(partial(keeps_float32, shape=(2, 3, 4)), raises_value_error)
+)("""
+    tries one batch axis only
+    Your test accepts a function that takes exactly one batch axis for granted. Try a single sentence and two batch
+    axes, too.""")
+wrong("heads_as_wide_as_many", tested, shapes=[((5, 9), 3), ((2, 5, 4), 2), ((3, 2, 5, 4), 2)])("""
+    tries as many heads as features in each
+    Your test accepts a function that takes the number of heads for the size of a head. Let the two differ.""")
+wrong("errors_unwatched", tested, promises=(keeps_float32,))("""
+    does not ask for features that cannot be divided
+    Your test accepts a function that drops the features that are left over. Call the function with a width that cannot
+    be divided, and check that it raises a ValueError.""")
+wrong("any_exception", tested, promises=(keeps_float32, raises_something))("""
+    takes any exception for a ValueError
+    Your test accepts a function that raises a TypeError for features that cannot be divided. The docstring of
+    `split_heads` promises a ValueError. Catch a ValueError and nothing else: every other exception rejects the
+    function.""")
+wrong("promises_unwatched", tested, promises=())("""
+    looks at the entries alone
+    Your test finds all wrong entries. It accepts a function that drops features, and one that returns float64 for
+    float32. The docstring of `split_heads` promises more than the entries.""")
 
 
 @tests_split_heads.equivalent

@@ -1,16 +1,14 @@
-"""without_needless_biases: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.multihead.shared import PROJECTIONS, layer
 from solutions import multihead as reference
 
 without_needless_biases = Exercise(
-    reference.without_needless_biases,
-    outputs={"equivalent": ""},
-    section="A bias that another one can carry",
+    reference.without_needless_biases, outputs={"equivalent": ""}, section="A bias that another one can carry"
 )
+wrong = short_mistakes(without_needless_biases)
 
 
 @without_needless_biases.cases("the idea", points=2)
@@ -28,56 +26,37 @@ def _(draw):
 
 
 def changed(params, **biases):
-    """Return the right parameters with some biases replaced."""
-    return reference.without_needless_biases(params) | biases
+    """Return the right parameters with some biases replaced by functions of the given ones."""
+    return reference.without_needless_biases(params) | {name: bias(params) for name, bias in biases.items()}
 
 
-@without_needless_biases.mistake("drops the value bias")
-def value_bias_dropped(params):
-    """b_value is zero, and nothing takes its place. Unlike the key bias, it changes the output: every query gets
-    b_value, whatever its weights are, because they add up to one. So b_output can carry it."""
-    return changed(params, b_output=params["b_output"])
-
-
-@without_needless_biases.mistake("folds the value bias and keeps it")
-def value_bias_twice(params):
-    """b_output carries the value bias now, and b_value is still there, so the layer adds it twice. Set b_value to
-    zeros."""
-    return changed(params, b_value=params["b_value"])
-
-
-@without_needless_biases.mistake("keeps the key bias")
-def key_bias_kept(params):
-    """b_key is still there. It adds one number to a whole row of scores, and softmax ignores such a shift, so zeros
-    give the same output."""
-    return changed(params, b_key=params["b_key"])
-
-
-@without_needless_biases.mistake("moves the key bias to the queries")
-def key_bias_to_queries(params):
-    """You add b_key to b_query. A query bias adds b · k_j to the scores, which depends on the key, so this changes the
-    weights. The key bias needs no replacement."""
-    return changed(params, b_query=params["b_query"] + params["b_key"])
-
-
-@without_needless_biases.mistake("sets the query bias to zero as well")
-def query_bias_dropped(params):
-    """b_query does have an effect: it adds b · k_j to the score of key j, which differs from key to key. Leave it as it
-    is."""
-    return changed(params, b_query=np.zeros_like(params["b_query"]))
-
-
-@without_needless_biases.mistake("replaces the output bias")
-def output_bias_replaced(params):
-    """The old b_output is lost. The layer added it after w_output, so add b_value @ w_output to it."""
-    return changed(params, b_output=params["b_value"] @ params["w_output"])
-
-
-@without_needless_biases.mistake("subtracts what it folds")
-def subtracted(params):
-    """You subtract b_value @ w_output from b_output. Without a value bias the layer lacks exactly this term, so add
-    it."""
-    return changed(params, b_output=params["b_output"] - params["b_value"] @ params["w_output"])
+wrong("value_bias_dropped", changed, b_output=lambda p: p["b_output"])("""
+    drops the value bias
+    b_value is zero, and nothing takes its place. Unlike the key bias, the value bias changes the output. A query's
+    weights add up to one, so every query gets b_value @ w_output, and b_output can carry this constant.""")
+wrong("value_bias_twice", changed, b_value=lambda p: p["b_value"])("""
+    folds the value bias and keeps it
+    b_output carries the value bias now, and b_value is still there, so the layer adds it twice. Set b_value to
+    zeros.""")
+wrong("key_bias_kept", changed, b_key=lambda p: p["b_key"])("""
+    keeps the key bias
+    b_key is still there. It adds one number to a whole row of scores, and softmax ignores such a shift, so zeros give
+    the same output.""")
+wrong("key_bias_to_queries", changed, b_query=lambda p: p["b_query"] + p["b_key"])("""
+    moves the key bias to the queries
+    You add b_key to b_query. A query bias adds b · k_j to the scores, which depends on the key, so this changes the
+    weights. The key bias needs no replacement.""")
+wrong("query_bias_dropped", changed, b_query=lambda p: np.zeros_like(p["b_query"]))("""
+    sets the query bias to zero as well
+    b_query does have an effect: it adds b · k_j to the score of key j, which differs from key to key. Leave it as it
+    is.""")
+wrong("output_bias_replaced", changed, b_output=lambda p: p["b_value"] @ p["w_output"])("""
+    replaces the output bias
+    You lose the old b_output. The layer added it after w_output, so add b_value @ w_output to it.""")
+wrong("subtracted", changed, b_output=lambda p: p["b_output"] - p["b_value"] @ p["w_output"])("""
+    subtracts what it folds
+    You subtract b_value @ w_output from b_output. Without a value bias the layer lacks exactly this term, so add
+    it.""")
 
 
 @without_needless_biases.mistake("removes the biases")
@@ -100,7 +79,7 @@ def in_place(params):
 
 @without_needless_biases.equivalent
 def of_an_input_of_zeros(params):
-    """Without an input, the layer returns what it adds to every output."""
+    """Compute the layer for an input of zeros: it returns what it adds to every output."""
     dtype = params["b_value"].dtype
     nothing = {name: np.zeros((1, len(params[f"w_{name}"])), dtype) for name in PROJECTIONS}
     output, _ = reference.multi_head_attention(**nothing, params=params, n_heads=1)

@@ -1,1 +1,1 @@
-"""Chapter 6, position: its exercises, each in a file of its own."""
+"""Exercises of chapter 6, position, one in each file."""

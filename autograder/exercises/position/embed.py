@@ -1,18 +1,16 @@
-"""embed: its cases, its known mistakes and its right rewrites."""
-
 import math
 
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.position.shared import looked_up, refuse_unknown, text_cases
 from solutions import position as reference
 
 embed = Exercise(
-    reference.embed,
-    outputs={"output": "... T d_model", "cache": UNJUDGED},
-    section="Embeddings: a look-up",
+    reference.embed, outputs={"output": "... T d_model", "cache": UNJUDGED}, section="Embeddings: a look-up"
 )
+wrong = short_mistakes(embed)
 
 
 @embed.cases("sentences and batches", points=2)
@@ -33,65 +31,56 @@ def _(draw):
 
 @embed.cases("errors", points=1)
 def _(draw):
-    yield "all tokens known", looked_up(draw, 4)
-    inputs = looked_up(draw, 4)
+    yield "all tokens known", looked_up(draw, 4, low=1)
+    inputs = looked_up(draw, 4, low=1)
     yield "a token one too large", inputs | {"tokens": inputs["tokens"] + 1}
     inputs = looked_up(draw, 2, 3)
     inputs["tokens"][1, 1] = -1
     yield "a negative token", inputs
 
 
-def rows(tokens, table, scale):
-    """Checked rows times a factor, with the cache."""
+def scaled(tokens, table, *, scale):
+    """Multiply the rows of known tokens by a function of vocab and d_model, and return the cache, too."""
     output, cache = reference.embed(tokens, table)
-    return (output * (scale / math.sqrt(table.shape[1]))).astype(table.dtype), cache
+    return (output * (scale(*table.shape) / math.sqrt(table.shape[1]))).astype(table.dtype), cache
 
 
-@embed.mistake("forgets to scale", reread="Why the embeddings are scaled")
-def not_scaled(tokens, table):
-    """These are the rows of the table, unscaled. The paper multiplies them by the root of d_model."""
-    return rows(tokens, table, 1.0)
+def changed(tokens, table, *, change):
+    """Apply a function to the right output and the tokens, and return the cache, too."""
+    output, cache = reference.embed(tokens, table)
+    return change(output, tokens), cache
 
 
-@embed.mistake("divides by the root", reread="Why the embeddings are scaled")
-def divided(tokens, table):
-    """The rows are divided by the root of d_model, as scores are in attention. Embeddings are *multiplied* by it:
-    their entries are small, and should become as large as those of the encoding."""
-    return rows(tokens, table, 1 / math.sqrt(table.shape[1]))
-
-
-@embed.mistake("scales by d_model, not its root", reread="Why the embeddings are scaled")
-def whole_width(tokens, table):
-    """You multiply the rows by d_model. Multiply by its root."""
-    return rows(tokens, table, float(table.shape[1]))
-
-
-@embed.mistake("scales by the root of the vocabulary", reread="Why the embeddings are scaled")
-def root_of_vocab(tokens, table):
-    """Your factor is the root of the table's *height*. It should be the root of its width, d_model."""
-    return rows(tokens, table, math.sqrt(table.shape[0]))
-
-
-@embed.mistake("reads a negative token as one from the end")
-def negative_passes(tokens, table):
-    """NumPy reads -1 as the last row, without an error. A negative token is a bug somewhere else (a padding number that
-    was not replaced, say), and you should report it here: raise IndexError."""
-    return table[tokens] * math.sqrt(table.shape[1]), (tokens, len(table))
+wrong("not_scaled", scaled, scale=lambda vocab, d_model: 1.0)("""
+    forgets to scale -> Why the embeddings are scaled
+    You return the rows of the table without scaling them. Multiply them by the root of d_model, as the paper does.""")
+wrong("divided", scaled, scale=lambda vocab, d_model: 1 / math.sqrt(d_model))("""
+    divides by the root -> Why the embeddings are scaled
+    You divide the rows by the root of d_model, like the scores in attention. *Multiply* embeddings by it: their entries
+    are small, and should become as large as those of the encoding.""")
+wrong("whole_width", scaled, scale=lambda vocab, d_model: float(d_model))("""
+    scales by d_model, not its root -> Why the embeddings are scaled
+    You multiply the rows by d_model. Multiply by its root.""")
+wrong("root_of_vocab", scaled, scale=lambda vocab, d_model: math.sqrt(vocab))("""
+    scales by the root of the vocabulary -> Why the embeddings are scaled
+    Your factor is the root of the table's *height*. It should be the root of its width, d_model.""")
+wrong("negative_passes", lambda tokens, table: (table[tokens] * math.sqrt(table.shape[1]), (tokens, len(table))))("""
+    reads a negative token as one from the end
+    NumPy reads -1 as the last row, without an error. A negative token comes from a bug elsewhere, for example a padding
+    number that was not replaced. Report it here: raise IndexError.""")
 
 
 @embed.mistake("clips unknown tokens")
 def clipped(tokens, table):
-    """A token outside the table is moved to its nearest row. The model then reads a word that was not there, and no
-    error is reported: raise IndexError."""
+    """You move a token outside the table to the nearest row. The model then reads a word that was not there, without an
+    error. Raise IndexError instead."""
     return table[np.clip(tokens, 0, len(table) - 1)] * math.sqrt(table.shape[1]), (tokens, len(table))
 
 
-@embed.mistake("turns float32 into float64")
-def promoted(tokens, table):
-    """A float32 table gives float64: `np.sqrt` of an int is a NumPy float64, and it makes the product float64. A plain
-    Python float, as `math.sqrt` gives, does not."""
-    output, cache = reference.embed(tokens, table)
-    return output.astype(np.float64), cache
+wrong("promoted", changed, change=lambda output, tokens: output.astype(np.float64))("""
+    turns float32 into float64
+    A float32 table gives float64: `np.sqrt` of an int is a NumPy float64, and it makes the product float64. A plain
+    Python float, such as `math.sqrt` returns, does not.""")
 
 
 @embed.mistake("scales the caller's table")
@@ -113,19 +102,17 @@ def no_empty_text(tokens, table):
 
 @embed.mistake("gives an unknown token zeros")
 def unknown_is_zero(tokens, table):
-    """A token outside the table gets a vector of zeros. The model then reads nothing where there was a word, and no
-    error is reported: raise IndexError."""
+    """You give a token outside the table a vector of zeros. The model then reads nothing where there was a word,
+    without an error. Raise IndexError instead."""
     known = (tokens >= 0) & (tokens < len(table))
     output, cache = reference.embed(np.where(known, tokens, 0), table)
     return output * known[..., None], cache
 
 
-@embed.mistake("gives token 0 zeros")
-def token_0_is_zero(tokens, table):
-    """Token 0 gets zeros, as with `padding_idx=0` in PyTorch. This table has no padding: token 0 has a row like every
-    other, and the masks keep padding out."""
-    output, cache = reference.embed(tokens, table)
-    return output * (tokens != 0)[..., None], cache
+wrong("token_0_is_zero", changed, change=lambda output, tokens: output * (tokens != 0)[..., None])("""
+    gives token 0 zeros
+    Token 0 gets zeros, as with `padding_idx=0` in PyTorch. This table has no padding: token 0 has a row like every
+    other token, and the masks keep padding out.""")
 
 
 @embed.equivalent

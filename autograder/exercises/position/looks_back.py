@@ -1,8 +1,7 @@
-"""looks_back: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from check.measures import PROPERTIES
 from solutions import position as reference
 
@@ -10,10 +9,10 @@ looks_back = Exercise(
     reference.looks_back,
     outputs=dict.fromkeys(PROPERTIES, "T"),
     section="A head that looks back",
-    uses=("shift_matrix",),
     measure="looking_back",
     unseen=("encoding", "asks"),
 )
+wrong = short_mistakes(looks_back)
 
 
 def inputs(k, d_model, length, asks):
@@ -21,25 +20,29 @@ def inputs(k, d_model, length, asks):
     return {"k": k, "d_model": d_model, "encoding": encoding, "asks": asks}
 
 
+def near(draw, asks):
+    """Yield short sentences, with distances far from whole turns of the fastest clock, near which wrong turns look
+    right."""
+    pairs = draw.size(4, 9)
+    yield "one back", inputs(1, 2 * pairs, draw.size(8, 12), asks)
+    yield "several back", inputs(draw.size(4, 6), 2 * pairs, draw.size(12, 20), asks)
+
+
 @looks_back.cases("finds the position", points=1)
 def _(draw):
-    k, pairs = draw.sizes(2, low=3, high=9)
-    yield "one back", inputs(1, 2 * pairs, draw.size(7, 12), ["attended"])
-    yield "several back", inputs(k, 2 * pairs, draw.size(12, 20), ["attended"])
+    yield from near(draw, ["attended"])
 
 
 @looks_back.cases("and no other", points=1)
 def _(draw):
-    k, pairs = draw.sizes(2, low=3, high=9)
-    yield "one back", inputs(1, 2 * pairs, draw.size(7, 12), ["attended", "sharpness"])
-    yield "several back", inputs(k, 2 * pairs, draw.size(12, 20), ["attended", "sharpness"])
+    yield from near(draw, ["attended", "sharpness"])
 
 
 @looks_back.cases("far, ahead, and with two clocks", points=1)
 def _(draw):
-    k, pairs = draw.sizes(2, low=3, high=9)
+    k, pairs = draw.size(4, 6), draw.size(3, 9)
     asks = ["attended", "sharpness"]
-    yield "a long sentence", inputs(10 * k, 2 * pairs, draw.size(150, 200), asks)
+    yield "the longest sentence", inputs(10 * k, 2 * pairs, 200, asks)
     yield "ahead", inputs(-k, 2 * pairs, draw.size(30, 40), asks)
     yield "two clocks", inputs(k, 4, draw.size(20, 60), asks)
 
@@ -51,62 +54,47 @@ def weights(query, d_model, key=None):
     return STRENGTH * query, np.eye(d_model) if key is None else key
 
 
-@looks_back.mistake("looks ahead")
-def ahead(k, d_model):
-    """Each position finds the one k positions after it, because a matrix turns the clocks the wrong way. To look back,
-    turn the query of position t to the row of position t - k, or turn the keys on by k positions."""
-    return weights(reference.shift_matrix(k, d_model), d_model)
-
-
-@looks_back.mistake("looks one back, whatever k is")
-def one_back(k, d_model):
-    """Each position finds the one directly before it, or for a negative k directly after it. Turn each clock by k times
-    its own angle of one step."""
-    return weights(reference.shift_matrix(-int(np.sign(k)), d_model), d_model)
-
-
-@looks_back.mistake("looks at itself")
-def itself(k, d_model):
-    """Each position finds itself, because its query fits its own key best. Turn the query by k steps, each pair of
-    columns at its own frequency, and leave the key, or the other way round. If you turn both, they still agree."""
-    return weights(np.eye(d_model), d_model)
+wrong("ahead", lambda k, d_model: weights(reference.shift_matrix(k, d_model), d_model))("""
+    looks ahead
+    Each position finds the position k steps after it, because a matrix turns the clocks the wrong way. To look back,
+    turn the query of position t to the row of position t - k, or turn the keys forward by k positions.""")
+wrong("one_back", lambda k, d_model: weights(reference.shift_matrix(-int(np.sign(k)), d_model), d_model))("""
+    looks one back, whatever k is
+    Each position finds the position directly before it, or for a negative k directly after it. Turn each clock by k
+    times its own angle of one step.""")
+wrong("itself", lambda k, d_model: weights(np.eye(d_model), d_model))("""
+    looks at itself
+    Each position finds itself, because its query fits its own key best. Turn the query by k steps, each pair of columns
+    at its own frequency, and leave the key as it is, or turn only the key. If you turn both, they still agree.""")
 
 
 @looks_back.mistake("looks twice as far", reread="Dot products know the distance only")
 def twice_as_far(k, d_model):
-    """Each position finds the one 2k positions before it. You turn the query by k steps back and the key by k steps on,
-    so the two turns add up. Turn only one of them."""
+    """Each position finds the position 2k steps before it. You turn the query back by k steps and the key forward by k
+    steps, so the two turns add up. Turn only one of them."""
     return weights(reference.shift_matrix(-k, d_model), d_model, key=reference.shift_matrix(k, d_model))
 
 
-@looks_back.mistake("looks in the right direction, but softly", reread="Dot products know the distance only")
-def softly(k, d_model):
-    """The right position gets the largest weight, but its neighbours also get a lot. The slow clocks hardly differ
-    between neighbours, so the best score exceeds the next one only a little. Multiply the query by a large number."""
-    return reference.shift_matrix(-k, d_model), np.eye(d_model)
-
-
-@looks_back.mistake("is sharp enough for short sentences only", reread="Dot products know the distance only")
-def sharp_when_near(k, d_model):
-    """This strength is enough until the fastest clock has come round. Six positions are one turn of it, less 0.28
-    radians, and the slower clocks have hardly moved by then. So in longer sentences the second-best score comes close.
-    Make the query stronger."""
-    return 80 * reference.shift_matrix(-k, d_model), np.eye(d_model)
-
-
-@looks_back.mistake("turns all clocks at one speed", reread="A shift is a rotation")
-def one_speed(k, d_model):
-    """Each pair of columns is turned by k radians. Only the first clock turns by 1 radian for each position. Turn each
-    pair by k times its own frequency."""
-    turned = np.kron(np.eye(d_model // 2), reference.shift_matrix(-k, 2))
-    return weights(turned, d_model)
-
-
-@looks_back.mistake("moves the columns")
-def columns_moved(k, d_model):
-    """Your matrix moves the columns of the encoding by k. A column is a clock and not a position. To go back in time,
-    turn each clock."""
-    return weights(np.roll(np.eye(d_model), k, axis=1), d_model)
+wrong("softly", lambda k, d_model: (reference.shift_matrix(-k, d_model), np.eye(d_model)))("""
+    looks in the right direction, but softly -> Dot products know the distance only
+    The right position gets the largest weight, but its neighbours also get much of it. The slow clocks hardly differ
+    between neighbours, so the best score is only a little larger than the second-best. Multiply the query by a large
+    number.""")
+wrong("sharp_with_many_clocks", lambda k, d_model: (80 * reference.shift_matrix(-k, d_model), np.eye(d_model)))("""
+    is sharp enough with many clocks only -> Dot products know the distance only
+    This strength is enough with many clocks. After six positions the fastest clock is only 0.28 radians short of a full
+    turn. With two clocks, the second clock has hardly moved by then, so the second-best score comes close. Make the
+    query stronger.""")
+wrong(
+    "one_speed", lambda k, d_model: weights(np.kron(np.eye(d_model // 2), reference.shift_matrix(-k, 2)), d_model)
+)("""
+    turns all clocks at one speed -> A shift is a rotation
+    You turn each pair of columns by k radians. Only the first clock turns by 1 radian for each position. Turn each pair
+    by k times its own frequency.""")
+wrong("columns_moved", lambda k, d_model: weights(np.roll(np.eye(d_model), k, axis=1), d_model))("""
+    moves the columns
+    Your matrix moves the columns of the encoding by k. A column is a clock and not a position. To go back in time, turn
+    each clock.""")
 
 
 @looks_back.equivalent
@@ -116,14 +104,14 @@ def turned_keys(k, d_model):
 
 @looks_back.equivalent
 def half_of_it_each(k, d_model):
-    """Other directions in the space of queries and keys; both matrices are strong."""
+    """Use other directions for queries and keys, with large entries in both matrices."""
     rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(d_model, d_model)))[0]
     return 300 * reference.shift_matrix(-k, d_model) @ rotation, 300 * rotation
 
 
 @looks_back.equivalent
 def fast_clocks_count_more(k, d_model):
-    """Each clock has a strength of its own, and there are columns of zeros."""
+    """Give each clock its own strength, and add columns of zeros."""
     strengths = np.repeat(1 / np.arange(1, d_model // 2 + 1), 2)
     w_query = 1e5 * reference.shift_matrix(-k, d_model) * strengths
     return [np.pad(w_query, ((0, 0), (0, 3))), np.eye(d_model, d_model + 3)]
@@ -131,7 +119,7 @@ def fast_clocks_count_more(k, d_model):
 
 @looks_back.equivalent
 def by_products_of_sines(k, d_model):
-    """cos(a - b) = cos a cos b + sin a sin b, written out for each clock."""
+    """Write out cos(a - b) = cos a cos b + sin a sin b for each clock."""
     w_query, w_key = np.zeros((2, d_model, d_model))
     for sine in range(0, d_model, 2):
         angle = k / 10000 ** (sine / d_model)

@@ -1,10 +1,9 @@
-"""shift_matrix: its cases, its known mistakes and its right rewrites."""
-
 import math
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from solutions import position as reference
 
 shift_matrix = Exercise(
@@ -13,6 +12,7 @@ shift_matrix = Exercise(
     tolerance=1e-6,  # of a matrix solved for from 200 rows of the encoding, most of which hardly turns
     section="A shift is a rotation",
 )
+wrong = short_mistakes(shift_matrix)
 
 
 @shift_matrix.cases("forwards", points=2)
@@ -38,7 +38,7 @@ def _(draw):
 
 
 def blocks(k, d_model, base=10000.0, flip=-1.0):
-    """One 2 x 2 block per pair; ValueError for an odd width."""
+    """Return a matrix with one 2 x 2 block per pair; raise ValueError for an odd width."""
     refuse_odd(d_model)
     matrix = np.zeros((d_model, d_model))
     for j in range(0, d_model, 2):
@@ -55,60 +55,42 @@ def refuse_odd(d_model):
 
 @shift_matrix.mistake("moves the other way")
 def transposed_rotation(k, d_model):
-    """This matrix moves k positions *back*. It is the transpose of the right one: either a sign is flipped, or you
+    """Your matrix moves k positions *back*. It is the transpose of the right matrix: either a sign is wrong, or you
     built it for columns, R p, but here vectors are rows, p R."""
     return blocks(-k, d_model)
 
 
-@shift_matrix.mistake("has both signs plus")
-def no_minus(k, d_model):
-    """Both sines have a plus. The cosine of a sum has a minus in it: cos(a + b) = cos a cos b - sin a sin b. Without
-    it the matrix is no rotation, and lengths change."""
-    return blocks(k, d_model, flip=1.0)
-
-
-@shift_matrix.mistake("takes 1000 for 10000")
-def shift_base_1000(k, d_model):
-    """The base is 1000. The matrix must turn each pair as fast as the encoding does."""
-    return blocks(k, d_model, base=1000.0)
-
-
-@shift_matrix.mistake("has i/d where 2i/d belongs")
-def shift_half_exponent(k, d_model):
-    """Your exponent is the pair's number over d_model. It should be twice that, as in the encoding."""
-    return blocks(k, d_model, base=100.0)
-
-
-@shift_matrix.mistake("turns all pairs at one speed")
-def one_speed(k, d_model):
-    """Every pair is turned by k radians. That is right for the first pair alone; each has its own frequency."""
-    return blocks(k, d_model, base=1.0)
-
-
-@shift_matrix.mistake("counts the pairs from -1")
-def pairs_from_minus_one(k, d_model):
-    """Pair i gets the frequency of pair i - 1. A formula that numbers the pairs from 1 has i - 1 in its exponent; here
-    they count from 0, and the first pair turns by k radians."""
-    return blocks(k * 10000 ** (2 / d_model), d_model)
-
-
-@shift_matrix.mistake("ignores k")
-def always_one(k, d_model):
-    """The matrix moves one position on, whatever k is."""
-    return blocks(1, d_model)
-
-
-@shift_matrix.mistake("multiplies the matrix by k")
-def times_k(k, d_model):
-    """You took k times the matrix of one step. Steps are made one after the other: the *angle* is multiplied by k, or
-    the matrix is raised to the k-th power."""
-    return k * blocks(1, d_model)
+wrong("no_minus", blocks, flip=1.0)("""
+    has both signs plus
+    Both of your sines have a plus sign. The cosine of a sum contains a minus sign: cos(a + b) = cos a cos b - sin a sin
+    b. Without it the matrix is not a rotation, and lengths change.""")
+wrong("shift_base_1000", blocks, base=1000.0)("""
+    takes 1000 for 10000
+    Your base is 1000. It should be 10000, because the matrix must turn each pair as fast as the encoding does.""")
+wrong("shift_half_exponent", blocks, base=100.0)("""
+    has i/d where 2i/d belongs
+    Your exponent is the pair's number over d_model. It should be twice that, as in the encoding.""")
+wrong("one_speed", blocks, base=1.0)("""
+    turns all pairs at one speed
+    You turn every pair by k radians. That is right only for the first pair, because each pair has its own
+    frequency.""")
+wrong("pairs_from_minus_one", lambda k, d_model: blocks(k * 10000 ** (2 / d_model), d_model))("""
+    counts the pairs from -1
+    Pair i gets the frequency of pair i - 1. A formula that numbers the pairs from 1 has i - 1 in its exponent. Here the
+    numbers begin at 0, and the first pair turns by k radians.""")
+wrong("always_one", lambda k, d_model: blocks(1, d_model))("""
+    ignores k
+    Your matrix moves one position on, whatever k is.""")
+wrong("times_k", lambda k, d_model: k * blocks(1, d_model))("""
+    multiplies the matrix by k
+    You multiply the matrix of one step by k. Steps follow one another, so multiply the *angle* by k, or raise the
+    matrix to the k-th power.""")
 
 
 @shift_matrix.mistake("is made for sines and cosines in halves")
 def rotation_in_halves(k, d_model):
-    """This is right for an encoding with all sines on the left and all cosines on the right. Here they take turns, so
-    each rotation is in two neighbouring rows and columns."""
+    """This is right for an encoding with all sines on the left and all cosines on the right. Here sines and cosines
+    take turns, so each rotation is in two neighbouring rows and columns."""
     refuse_odd(d_model)
     order = np.concatenate([np.arange(0, d_model, 2), np.arange(1, d_model, 2)])
     return blocks(k, d_model)[np.ix_(order, order)]
@@ -116,39 +98,32 @@ def rotation_in_halves(k, d_model):
 
 @shift_matrix.mistake("moves the columns")
 def rolled_columns(k, d_model):
-    """This matrix moves *features* k columns on. We want the row of another position, with each feature in its own
-    place."""
+    """Your matrix moves *features* k columns on. It should return the row of another position, with each feature in its
+    own place."""
     refuse_odd(d_model)
     return np.roll(np.eye(d_model), k, axis=1)
 
 
 @shift_matrix.mistake("lets an odd width pass")
 def odd_passes(k, d_model):
-    """For an odd d_model you leave the last sine where it is. But it moves with the position, and without its cosine
-    no matrix can say where to: raise ValueError."""
+    """For an odd d_model you leave the last sine where it is. But this sine changes with the position, and no matrix
+    can compute its new value without its cosine. Raise ValueError."""
     matrix = np.eye(d_model)
     even = d_model - d_model % 2
     for j in range(0, even, 2):
         angle = k / 10000.0 ** (j / d_model)
-        matrix[j : j + 2, j : j + 2] = [
-            [math.cos(angle), -math.sin(angle)],
-            [math.sin(angle), math.cos(angle)],
-        ]
+        matrix[j : j + 2, j : j + 2] = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
     return matrix
 
 
-@shift_matrix.mistake("multiplies where it should divide")
-def shift_too_fast(k, d_model):
-    """k is multiplied by the power of 10000 instead of divided: the first pair is right, and the slow ones race. The
-    matrix must turn each pair as fast as the encoding does."""
-    return blocks(k, d_model, base=1e-4)
-
-
-@shift_matrix.mistake("has a double exponent")
-def shift_double_exponent(k, d_model):
-    """The first column of a pair already counts in twos, and you double it once more. The exponent is that column over
-    d_model, as in the encoding."""
-    return blocks(k, d_model, base=1e8)
+wrong("shift_too_fast", blocks, base=1e-4)("""
+    multiplies where it should divide
+    You multiply k by the power of 10000 instead of dividing. The first pair is right, but the slow pairs turn far too
+    fast. The matrix must turn each pair as fast as the encoding does.""")
+wrong("shift_double_exponent", blocks, base=1e8)("""
+    has a double exponent
+    The first column of a pair already counts in twos, and you double it once more. The exponent is this column over
+    d_model, as in the encoding.""")
 
 
 @shift_matrix.mistake("divides the negative exponent with `//`")

@@ -1,30 +1,35 @@
-"""tests_embed_backward: its cases, its known mistakes and its right rewrites."""
-
 from functools import partial
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.functions_to_test import REFERENCE, functions_to_test
+from autograder.authoring.short_mistakes import short_mistakes
+from autograder.authoring.usual_wrong_tests import changed, raising, usual_wrong_tests
 from autograder.exercises.position.embed_backward import embed_backward
 from solutions import position as reference
 
 tests_embed_backward = Exercise(
     reference.tests_embed_backward, outputs={"verdict": ""}, section="A test for the look-up", tests=embed_backward
 )
+wrong = short_mistakes(tests_embed_backward)
 
 tried = partial(functions_to_test, exercise=embed_backward)
+right = reference.embed_backward
+
+# Each function is one object, so that the outcomes of our tests are cached for all submissions.
+zeros = changed(right, np.zeros_like)
+rows_reversed = changed(right, lambda grad_table: grad_table[::-1].copy())
+no_batch = raising(right, lambda n_axes: n_axes > 2)
+one_batch_axis_needed = raising(right, lambda n_axes: n_axes != 3)
+no_single_sentence = raising(right, lambda n_axes: n_axes == 2)
 
 
 # ---------------------------------------------------------------------------------------- further wrong functions
 
 
-def zeros(grad_output, cache):
-    return np.zeros_like(reference.embed_backward(grad_output, cache))
-
-
-def rows_reversed(grad_output, cache):
-    return reference.embed_backward(grad_output, cache)[::-1].copy()
+def of_the_next_position(grad_output, cache):
+    return reference.embed_backward(np.roll(grad_output, 1, axis=-2), cache)
 
 
 def a_little_too_large(grad_output, cache):
@@ -32,17 +37,7 @@ def a_little_too_large(grad_output, cache):
     return grad_table * grad_table.dtype.type(1.02)
 
 
-def one_batch_axis(grad_output, cache):
-    n_batch, length, d_model = grad_output.shape
-    return reference.embed_backward(grad_output, cache)
-
-
-def no_batch(grad_output, cache):
-    length, d_model = grad_output.shape
-    return reference.embed_backward(grad_output, cache)
-
-
-# A test that always gives the same answer fails every aspect: each has right functions and wrong ones.
+# A test that always gives the same answer fails every aspect, because each aspect has right and wrong functions.
 @tests_embed_backward.cases("wrong for one sentence", points=1)
 def _(draw):
     yield from tried(
@@ -52,9 +47,10 @@ def _(draw):
             *("backward_unscaled", "backward_divided", "backward_by_whole_width", "over_all_tokens"),
             ("returns zeros", zeros),
             ("returns the rows in reverse order", rows_reversed),
+            ("gives a token the gradient of another position", of_the_next_position),
             ("is two per cent too large", a_little_too_large),
         ],
-        at_home=["zeros", "large", "reversed rows", "sums", "one column"],
+        at_home=["zeros", "large", "reversed rows", "other positions", "sums", "one column"],
     )
 
 
@@ -76,9 +72,10 @@ def _(draw):
         wrong=[
             *("last_sentence", "backward_promoted", "in_place"),
             ("raises an exception for a batch", no_batch),
-            ("takes exactly one batch axis for granted", one_batch_axis),
+            ("takes exactly one batch axis for granted", one_batch_axis_needed),
+            ("raises an exception for a single sentence", no_single_sentence),
         ],
-        at_home=["last item", "two batch axes", "double", "writes"],
+        at_home=["last item", "two batch axes", "single sentences", "double", "writes"],
     )
 
 
@@ -88,13 +85,13 @@ BATCHES = (), (2,), (2, 1)
 
 
 def expected(grad_output, tokens, vocab):
-    """The right gradient, one row of the table after the other."""
+    """Compute the right gradient, one row of the table after the other."""
     rows = [grad_output[tokens == token].sum(axis=0) for token in range(vocab)]
     return np.stack(rows) * np.sqrt(grad_output.shape[-1])
 
 
 def last_place_of_each_token(grad_output, tokens, vocab):
-    """A wrong gradient, by an assignment that keeps one gradient of each token."""
+    """Return a wrong gradient, by an assignment that keeps only one gradient of each token."""
     grad_table = np.zeros((vocab, grad_output.shape[-1]))
     grad_table[tokens] += grad_output * np.sqrt(grad_output.shape[-1])
     return grad_table
@@ -114,14 +111,19 @@ def leaves_grad_output_alone(function, batch=(2,)):
 PROMISES = (keeps_float32, leaves_grad_output_alone)
 
 
+def drawn(rng, shape):
+    return rng.normal(size=shape)
+
+
 def tested(
-    function, *, sentence=TOKENS, vocab=VOCAB, batches=BATCHES, width=3, truth=expected, rtol=1e-7, promises=PROMISES
-):
-    """The test, with its choices left open."""
+    function, *, sentence=TOKENS, vocab=VOCAB, batches=BATCHES, width=3, truth=expected, rtol=1e-7, promises=PROMISES,
+    fill=drawn,
+):  # fmt: skip
+    """Run the test with these choices."""
     rng = np.random.default_rng(4)
     for batch in batches:
         tokens = np.resize(sentence, (*batch, len(sentence)))
-        grad_output = rng.normal(size=(*tokens.shape, width))
+        grad_output = fill(rng, (*tokens.shape, width))
         grad_table = function(grad_output.copy(), (tokens, vocab))
         right = truth(grad_output, tokens, vocab)
         if grad_table.shape != right.shape or not np.allclose(grad_table, right, rtol=rtol, atol=1e-9):
@@ -129,109 +131,71 @@ def tested(
     return all(holds(function) for holds in promises)
 
 
-@tests_embed_backward.mistake("accepts every function")
-def accepts_everything(function):
-    """Your test accepts whatever it is given. Call the function, and compare each row with the sum of the gradients
-    that arrived at the places of that token. A test that ends without a `return` and without an `assert` accepts."""
-
-
-@tests_embed_backward.mistake("rejects every function")
-def rejects_everything(function):
-    """Your test rejects right functions and wrong ones alike. Compute by hand what the right gradient is for two
-    tokens, and compare your expectation with that. Is the factor √d_model in it?"""
-    return function(np.ones((2, 4)), (np.array([0, 1]), 2)).shape == (4, 2)
-
-
-@tests_embed_backward.mistake("says True of wrong functions and False of right ones")
-def answer_inverted(function):
-    """Your answers are the wrong way round. True accepts a function."""
-    return not reference.tests_embed_backward(function)
-
-
-@tests_embed_backward.mistake("looks at the shape alone")
 def shape_only(function):
-    """Your test accepts functions that return the right shape with wrong numbers. Compare the numbers."""
     return function(np.ones((6, 3)), (TOKENS, VOCAB)).shape == (VOCAB, 3)
 
 
-@tests_embed_backward.mistake("has each token once")
-def each_token_once(function):
-    """Your test accepts functions that count a repeated token once, or average over its places. Where no token comes
-    twice, these are right. Let a token come twice, and another one three times."""
-    return tested(function, sentence=np.array([0, 3, 1]), batches=[()])
-
-
-@tests_embed_backward.mistake("expects that a repeated token counts once")
-def expects_repeated_once(function):
-    """Your test rejects right functions, because it expects that a token that comes twice counts once. The line
-    `expected[tokens] += ...` adds only one of the gradients to each row. Add the gradient of one place after the other,
-    or use `np.add.at`."""
-    return tested(function, truth=last_place_of_each_token)
-
-
-@tests_embed_backward.mistake("has no token that does not occur")
-def every_token_occurs(function):
-    """Your test accepts a function that leaves out the rows of tokens that do not occur. Let `vocab` be larger than the
-    tokens need, with a gap between them."""
-    return tested(function, sentence=np.array([0, 2, 1, 2, 0]), vocab=3)
-
-
-@tests_embed_backward.mistake("never has token 0")
-def never_token_0(function):
-    """Your test accepts a function that freezes row 0, as PyTorch does with `padding_idx=0`. Let token 0 occur."""
-    return tested(function, sentence=np.array([1, 3, 1, 3, 3]))
-
-
-@tests_embed_backward.mistake("tries a width of one")
-def one_feature(function):
-    """Your test accepts functions without the factor √d_model, or with a wrong one. For a width of one, d_model, its
-    root and 1 are the same. Use more features."""
-    return tested(function, width=1)
-
-
-@tests_embed_backward.mistake("allows for a tenth")
-def too_loose(function):
-    """Your test accepts a function that is two per cent too large. Allow for rounding only: `np.allclose` as it is."""
-    return tested(function, rtol=0.1)
-
-
-@tests_embed_backward.mistake("tries no batch")
-def no_batches(function):
-    """Your test accepts functions that are right for a single sentence only. Try one batch axis, and two."""
-    promises = [partial(holds, batch=()) for holds in PROMISES]
-    return tested(function, batches=[()], promises=promises)
-
-
-@tests_embed_backward.mistake("tries one batch axis only")
-def one_batch_axis_only(function):
-    """Your test accepts a function that takes exactly one batch axis for granted. Try a single sentence and two batch
-    axes, too."""
-    return tested(function, batches=[(2,)])
-
-
-@tests_embed_backward.mistake("does not look at the dtype")
 def dtype_unwatched(function):
-    """Your test accepts a function that returns float64 for float32. Call it with float32 once, and look at the dtype
-    of the result."""
     return tested(function, promises=(leaves_grad_output_alone,))
 
 
-@tests_embed_backward.mistake("does not look at the caller's grad_output")
-def caller_unwatched(function):
-    """Your test accepts a function that writes into `grad_output`. Keep a copy of it, and compare afterwards."""
-    return tested(function, promises=(keeps_float32,))
+usual_wrong_tests(
+    tests_embed_backward,
+    accepts="Call the function, and compare each row with the sum of the gradients that arrived at the places of that "
+    "token.",
+    rejects="Compute the right gradient for two tokens by hand, and compare your expected gradient with it. Does yours "
+    "contain the factor √d_model?",
+    shape_only=shape_only,
+    dtype_unwatched=dtype_unwatched,
+)
 
 
-@tests_embed_backward.mistake("looks at the numbers alone")
-def promises_unwatched(function):
-    """Your test finds all wrong numbers. It accepts a function that returns float64 for float32, and one that writes
-    into its argument. Look at the dtype, and keep a copy of `grad_output`."""
-    return tested(function, promises=())
+wrong("gradient_of_ones", tested, fill=lambda rng, shape: np.ones(shape))("""
+    uses a gradient of ones
+    Your test accepts a function that gives a token the gradient of another position. With ones, all positions have the
+    same gradient. Draw `grad_output` at random.""")
+wrong("each_token_once", tested, sentence=np.array([0, 3, 1]), batches=[()])("""
+    has each token once
+    Your test accepts functions that count a repeated token once, or average over its places. If no token comes twice,
+    these functions are right. Let one token come twice, and another three times.""")
+wrong("expects_repeated_once", tested, truth=last_place_of_each_token)("""
+    expects that a repeated token counts once
+    Your test rejects right functions, because it counts a repeated token only once. The line `expected[tokens] += ...`
+    adds only one of the gradients to each row. Add the gradients in a loop over the places, or use `np.add.at`.""")
+wrong("every_token_occurs", tested, sentence=np.array([0, 2, 1, 2, 0]), vocab=3)("""
+    has no token that does not occur
+    Your test accepts a function that leaves out the rows of tokens that do not occur. Let `vocab` be larger than the
+    tokens need, with a gap between them.""")
+wrong("never_token_0", tested, sentence=np.array([1, 3, 1, 3, 3]))("""
+    never has token 0
+    Your test accepts a function that freezes row 0, as PyTorch does with `padding_idx=0`. Let token 0 occur.""")
+wrong("one_feature", tested, width=1)("""
+    tries a width of one
+    Your test accepts functions without the factor √d_model, or with a wrong one. For a width of one, d_model, its root
+    and 1 are the same. Use more features.""")
+wrong("too_loose", tested, rtol=0.1)("""
+    allows for a tenth
+    Your test accepts a function that is two per cent too large. Allow for rounding only: `np.allclose` as it is.""")
+wrong("no_batches", tested, batches=[()], promises=[partial(holds, batch=()) for holds in PROMISES])("""
+    tries no batch
+    Your test accepts functions that are right for a single sentence only. Try one batch axis, and two.""")
+wrong("one_batch_axis_only", tested, batches=[(2,)])("""
+    tries one batch axis only
+    Your test accepts a function that takes exactly one batch axis for granted. Try a single sentence and two batch
+    axes, too.""")
+wrong("caller_unwatched", tested, promises=(keeps_float32,))("""
+    does not look at the caller's grad_output
+    Your test accepts a function that writes into `grad_output`. Keep a copy of it, and compare afterwards.""")
+wrong("promises_unwatched", tested, promises=())("""
+    looks at the numbers alone
+    Your test finds all wrong numbers. It accepts functions that return float64 for float32, or that write into their
+    argument. Look at the dtype, and keep a copy of `grad_output`.""")
 
 
 @tests_embed_backward.equivalent
 def by_slopes(function):
-    """Measured: each entry of the table is moved, and the loss is a weighted sum of what `embed` returns."""
+    """Measure the gradient: move each entry of the table, and take a weighted sum of the output of `embed` as the
+    loss."""
     rng = np.random.default_rng(0)
     for shape in ((5,), (2, 3), (2, 2, 2)):
         tokens = rng.integers(0, 3, size=shape)
@@ -267,7 +231,7 @@ def entry_by_entry(function):
 
 @tests_embed_backward.equivalent
 def one_place_at_a_time(function):
-    """By parts: a gradient is a sum over places, so one cotangent of one place after the other shows all of it."""
+    """Test in parts: a gradient is a sum over places, so cotangents that each cover one place show all of it."""
     tokens = np.array([[[2, 0], [2, 2]], [[5, 0], [2, 5]]])
     for t in (tokens, tokens[0], tokens[0, 1]):
         total = np.zeros((7, 3))

@@ -1,1 +1,1 @@
-"""Chapter 10, letters and sounds: its exercises, each in a file of its own."""
+"""Exercises of chapter 10, letters and sounds, one in each file."""

@@ -1,5 +1,3 @@
-"""batches_by_length: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
@@ -18,25 +16,35 @@ def cells(lengths):
     return int(lengths.max(axis=0).sum())
 
 
+def with_room_left(draw):
+    """Return pairs, the last of which would fit into the first batch but comes after a long pair."""
+    n = draw.size(2, 5)
+    return {"lengths": np.array([[n, 1], [9 * n, 1], [n, 2]]), "budget": 2 * (n + 2)}
+
+
 @batches_by_length.cases("similar pairs in one batch", points=2)
 def _(draw):
-    yield "twenty pairs", {"lengths": lengths_of(draw, 20), "budget": 50}
-    yield "forty pairs", {"lengths": lengths_of(draw, 40), "budget": 64}
+    # The budgets are prime, so that no batch of several pairs is exactly full.
+    yield "twenty pairs", {"lengths": lengths_of(draw, 20), "budget": 53}
+    yield "forty pairs", {"lengths": lengths_of(draw, 40), "budget": 67}
     alike = np.stack([draw.rng.integers(3, 14, size=24), np.full(24, draw.size(4, 7))], axis=1)
-    yield "targets of one length", {"lengths": alike, "budget": 70}
-    yield "many equal pairs", {"lengths": lengths_of(draw, 30, 3, 5), "budget": 60}
+    yield "targets of one length", {"lengths": alike, "budget": 71}
+    yield "many equal pairs", {"lengths": lengths_of(draw, 30, 3, 5), "budget": 61}
+    yield "a long source between short ones", with_room_left(draw)
+    n = draw.size(5, 9)
+    yield "a long source, and a long target", {"lengths": np.array([[n, 2], [2, n]]), "budget": 4 * n - 1}
 
 
 @batches_by_length.cases("the edges", points=1)
 def _(draw):
     lengths = lengths_of(draw, 9)
     yield "a budget that fits exactly", {"lengths": np.tile(lengths[:1], (12, 1)), "budget": 4 * cells(lengths[:1])}
-    yield "pairs that are longer than the budget", {"lengths": lengths_of(draw, 8, 2, 30), "budget": 20}
+    long_or_short = np.concatenate([lengths_of(draw, 6, 11, 30), [[3, 2], [2, 2]]])
+    yield "pairs that are longer than the budget", {"lengths": long_or_short, "budget": 20}
     yield "one pair", {"lengths": lengths[:1], "budget": 100}
+    lengths[:2] = [[9, 5], [3, 5]]  # if targets are equal, the longer source comes first
     yield "everything in one batch", {"lengths": lengths, "budget": 10_000}
-    n = draw.size(2, 5)
-    room_left = np.array([[n, 1], [9 * n, 1], [n, 2]])
-    yield "room left in an earlier batch", {"lengths": room_left, "budget": 2 * (n + 2)}
+    yield "room left in an earlier batch", with_room_left(draw)
 
 
 def order_of(lengths, keys=(0, 1)):
@@ -46,7 +54,7 @@ def order_of(lengths, keys=(0, 1)):
 def grouped(
     lengths, budget, order, size=lambda rows: len(rows) * rows.max(axis=0).sum(), close=lambda size, b: size > b
 ):
-    """Batches of the pairs in an order: a batch is closed before its size, with the next pair, would be too large."""
+    """Group the pairs in an order. Close a batch if its size with the next pair would be too large."""
     batches, batch = [], []
     for pair in order:
         if batch and close(size(lengths[[*batch, pair]]), budget):
@@ -73,8 +81,8 @@ def unsorted(lengths, budget):
 
 @batches_by_length.mistake("sorts by the source first")
 def by_source(lengths, budget):
-    """You sort by the source, and by the target where sources are equal. The exercise sorts by the target first: the
-    target passes through more sub-layers than the source, so its padding costs most. In `np.lexsort` the last key comes
+    """You sort by the source, and by the target if sources are equal. The exercise sorts by the target first: the
+    target passes through more sub-layers than the source, so its padding costs more. In `np.lexsort` the last key comes
     first."""
     return with_padding(lengths, grouped(lengths, budget, order_of(lengths, (1, 0))))
 
@@ -82,7 +90,7 @@ def by_source(lengths, budget):
 @batches_by_length.mistake("sorts by the target alone")
 def by_target(lengths, budget):
     """You sort by the target alone, so pairs with equal targets keep their old order, whatever their sources are. Sort
-    those by their source."""
+    these pairs by their source."""
     return with_padding(lengths, grouped(lengths, budget, order_of(lengths, (1,))))
 
 
@@ -116,8 +124,8 @@ def targets_alone(lengths, budget):
 
 @batches_by_length.mistake("takes the last pair for the longest")
 def last_is_longest(lengths, budget):
-    """You take the newest pair's lengths for the longest of the batch. That holds for the targets, since they are
-    sorted, but an earlier pair with a shorter target may have a longer source."""
+    """You take the newest pair's lengths for the longest of the batch. That is right for the targets, which are sorted,
+    but an earlier pair with a shorter target may have a longer source."""
     order = order_of(lengths)
     return with_padding(lengths, grouped(lengths, budget, order, size=lambda rows: len(rows) * rows[-1].sum()))
 
@@ -197,6 +205,14 @@ def total_padding(lengths, budget):
     return batches, padding.sum()
 
 
+@batches_by_length.mistake("takes the longest pair for the longest of each side")
+def longest_pair(lengths, budget):
+    """You compute a batch's size from the pair that is longest in total. The longest source and the longest target may
+    belong to different pairs: take the maximum of each side, then add."""
+    order = order_of(lengths)
+    return with_padding(lengths, grouped(lengths, budget, order, size=lambda rows: len(rows) * rows.sum(axis=1).max()))
+
+
 @batches_by_length.equivalent
 def pair_by_pair(lengths, budget):
     order = sorted(range(len(lengths)), key=lambda pair: (lengths[pair, 1], lengths[pair, 0]))
@@ -205,7 +221,7 @@ def pair_by_pair(lengths, budget):
 
 @batches_by_length.equivalent
 def in_two_sorts(lengths, budget):
-    """A stable sort by the source, then one by the target, and padding counted place by place."""
+    """Sort by the source, then stably by the target, and count the padding place by place."""
     order = np.argsort(lengths[:, 0], kind="stable")
     order = order[np.argsort(lengths[order, 1], kind="stable")]
     batches = grouped(lengths, budget, order.tolist())
@@ -218,7 +234,7 @@ def in_two_sorts(lengths, budget):
 
 @batches_by_length.equivalent
 def by_slices(lengths, budget):
-    """Each batch is a slice of the sorted pairs, whose end is looked for with running maxima."""
+    """Cut slices from the sorted pairs, whose ends running maxima determine."""
     order, batches, start = np.array(order_of(lengths)), [], 0
     while start < len(order):
         longest = np.maximum.accumulate(lengths[order[start:]], axis=0).sum(axis=1)

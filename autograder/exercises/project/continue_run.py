@@ -1,15 +1,14 @@
-"""continue_run: its cases, its known mistakes and its right rewrites."""
-
 import math
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.project.shared import small_batches, small_run
 from solutions import project as reference
 from solutions import training
 from solutions.model import backward, forward
-from solutions.parameters import flatten, unflatten
+from solutions.parameters import flatten, map_tree, unflatten
 from solutions.training import adam_step, noam_learning_rate, zero_moments
 
 continue_run = Exercise(
@@ -17,16 +16,19 @@ continue_run = Exercise(
     outputs={"run": "", "log": "n_batches 2"},
     section="Stop today and continue tomorrow",
     order=("log", "run"),
-    uses=("clip_gradients",),
 )
+wrong = short_mistakes(continue_run)
 
 
 def inputs_of(draw, step, n_batches=2, **more):
+    # The key bias has no gradient except rounding noise. While the moments are zero, Adam divides this noise by its own
+    # size, so two right orders of computing differ by up to a millionth of the learning rate.
+    peak = 0.01 if step else 1e-4
     return {
         "run": small_run(draw, step),
         "batches": small_batches(draw, n_batches),
         "n_heads": 2,
-        "peak": float(draw.rng.uniform(0.01, 0.03)),
+        "peak": float(peak * draw.rng.uniform(1, 3)),
         "warmup": draw.size(4, 9),
         "longest": 1e6,
         "smoothing": float(draw.rng.uniform(0.1, 0.3)),
@@ -50,8 +52,9 @@ def _(draw):
 
 @continue_run.cases("clipping", points=1)
 def _(draw):
-    yield "a short step", inputs_of(draw, 7, 1, longest=float(draw.rng.uniform(0.05, 0.2)))
-    yield "a fresh run", inputs_of(draw, 0, longest=float(draw.rng.uniform(0.05, 0.2)))
+    longest, warmup = float(draw.rng.uniform(0.05, 0.2)), draw.size(10, 15)
+    yield "a short step", inputs_of(draw, 7, 1, longest=longest, warmup=warmup)
+    yield "a fresh run", inputs_of(draw, 0, longest=longest, warmup=warmup)
 
 
 def pieces(params, src, tgt, n_heads, smoothing, pad):
@@ -62,12 +65,11 @@ def pieces(params, src, tgt, n_heads, smoothing, pad):
 
 def continued(
     run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0, *,
-    clip=reference.clip_gradients, rate=None, count=lambda step: step, each=lambda moments: moments, logged=None,
+    rate=None, count=lambda step: step, clip=reference.clip_gradients, logged=None,
 ):  # fmt: skip
-    """The training loop with some of its parts exchanged.
-
-    clip: of gradients. rate: from step, peak and warmup. count: the step that Adam gets. each: what happens to the
-    moments before each step. logged: the row of the log, from loss, length, and the loss after the step.
+    """Run the training loop with some of its parts replaced. rate: a function of step, peak and warmup. count: the step
+    that Adam gets. logged: a function of the loss, the length and the loss after the step that returns a row of the
+    log.
     """
     rate = rate or (lambda step, peak, warmup: peak * min(step / warmup, math.sqrt(warmup / step)))
     params, moments, step = run["params"], run["moments"], run["step"]
@@ -77,7 +79,7 @@ def continued(
         loss, gradients = pieces(params, src, tgt, n_heads, smoothing, pad)
         clipped, length = clip(gradients, longest)
         adam_at = count(step) if count is not from_one_again else number
-        params, moments = adam_step(params, clipped, each(moments), adam_at, rate(step, peak, warmup))
+        params, moments = adam_step(params, clipped, moments, adam_at, rate(step, peak, warmup))
         after = pieces(params, src, tgt, n_heads, smoothing, pad)[0] if logged else None
         log.append(logged(loss, length, after) if logged else (loss, length))
     return {"params": params, "moments": moments, "step": step}, np.array(log).reshape(-1, 2)
@@ -111,11 +113,10 @@ def old_steps_forgotten(run, batches, n_heads, peak, warmup, longest, smoothing=
     return continued(run | {"step": 0}, batches, n_heads, peak, warmup, longest, smoothing, pad)
 
 
-@continue_run.mistake("corrects Adam's bias as in the first steps")
-def bias_again(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Your learning rates are right, but the step that Adam gets starts again at 1. Its bias correction then divides by
-    numbers that are too small, so the first step is too long. Adam gets the same step as the schedule."""
-    return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, count=from_one_again)
+wrong("bias_again", continued, count=from_one_again)("""
+    corrects Adam's bias as in the first steps
+    Your learning rates are right, but the step that Adam gets starts again at 1. Its bias correction then divides by
+    numbers that are too small, so the first step is too long. Adam gets the same step as the schedule.""")
 
 
 @continue_run.mistake("starts the schedule again")
@@ -130,7 +131,7 @@ def schedule_again(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, 
 
 
 def moved_by(steps):
-    """Return the schedule that is some steps ahead; before step 1 its rate is 0."""
+    """Return the schedule shifted ahead by some steps; before step 1 its rate is 0."""
 
     def rate(step, peak, warmup):
         at = step + steps
@@ -139,38 +140,22 @@ def moved_by(steps):
     return rate
 
 
-@continue_run.mistake("is one step behind")
-def one_behind(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Your first new step has the number of the last old one. The run has made `run["step"]` steps, so the next is one
-    more. In a fresh run yours would be step 0, where the rate is zero or needs a division by zero."""
-
-    return continued(
-        run, batches, n_heads, peak, warmup, longest, smoothing, pad,
-        rate=moved_by(-1), count=lambda step: max(1, step - 1),
-    )  # fmt: skip
-
-
-@continue_run.mistake("is one step ahead")
-def one_ahead(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Schedule and Adam get a step that is too large by one, as if you counted each batch before and after it. The run
-    has made `run["step"]` steps, so the first new one is `run["step"] + 1`."""
-    return continued(
-        run, batches, n_heads, peak, warmup, longest, smoothing, pad, rate=moved_by(1), count=lambda step: step + 1
-    )
-
-
-@continue_run.mistake("has a schedule that is one step ahead")
-def schedule_ahead(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Adam gets the right step, but the schedule gets the next one: its rates come one step early. Both count the same
-    steps, so the first new one is `run["step"] + 1` for both."""
-    return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, rate=moved_by(1))
-
-
-@continue_run.mistake("has a schedule that is one step behind")
-def schedule_behind(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Adam gets the right step, but the schedule gets the one before: its rates come one step late, and the first rate
-    of a fresh run is 0. Both count the same steps, so the first new one is `run["step"] + 1` for both."""
-    return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, rate=moved_by(-1))
+wrong("one_behind", continued, rate=moved_by(-1), count=lambda step: max(1, step - 1))("""
+    is one step behind
+    Your first new step has the number of the last old one. The run has made `run["step"]` steps, so the next is one
+    more. In a fresh run, your first step would be step 0, where the rate is zero or a division by zero.""")
+wrong("one_ahead", continued, rate=moved_by(1), count=lambda step: step + 1)("""
+    is one step ahead
+    Schedule and Adam get a step that is too large by one, as if you counted each batch before and after it. The run has
+    made `run["step"]` steps, so the first new one is `run["step"] + 1`.""")
+wrong("schedule_ahead", continued, rate=moved_by(1))("""
+    has a schedule that is one step ahead
+    Adam gets the right step, but the schedule gets the next one: its rates come one step early. Both count the same
+    steps, so the first new one is `run["step"] + 1` for both.""")
+wrong("schedule_behind", continued, rate=moved_by(-1))("""
+    has a schedule that is one step behind
+    Adam gets the right step, but the schedule gets the one before: its rates come one step late, and the first rate of
+    a fresh run is 0. Both count the same steps, so the first new one is `run["step"] + 1` for both.""")
 
 
 @continue_run.mistake("returns the old number of steps")
@@ -197,24 +182,14 @@ def step_to_come(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pa
     return new | {"step": new["step"] + 1}, log
 
 
-@continue_run.mistake("keeps the highest rate after the warm-up")
-def no_descent(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Your rate stays at its peak after the warm-up. In the schedule of chapter 9 it falls like one over the root of
-    the step, so late steps are short."""
-    return continued(
-        run, batches, n_heads, peak, warmup, longest, smoothing, pad,
-        rate=lambda step, peak, warmup: peak * min(1, step / warmup),
-    )  # fmt: skip
-
-
-@continue_run.mistake("uses the highest rate from the first step on")
-def no_warmup(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Your rate is at its peak from the first step on. It should climb in a straight line to the peak during the
-    warm-up."""
-    return continued(
-        run, batches, n_heads, peak, warmup, longest, smoothing, pad,
-        rate=lambda step, peak, warmup: peak * min(1, math.sqrt(warmup / step)),
-    )  # fmt: skip
+wrong("no_descent", continued, rate=lambda step, peak, warmup: peak * min(1, step / warmup))("""
+    keeps the highest rate after the warm-up
+    Your rate stays at its peak after the warm-up. In the schedule of chapter 9 it falls like one over the root of the
+    step, so that late steps are short.""")
+wrong("no_warmup", continued, rate=lambda step, peak, warmup: peak * min(1, math.sqrt(warmup / step)))("""
+    uses the highest rate from the first step on
+    Your rate is at its peak from the first step on. It should climb in a straight line to the peak during the
+    warm-up.""")
 
 
 @continue_run.mistake("does not scale the schedule to its peak")
@@ -228,10 +203,33 @@ def unscaled_schedule(run, batches, n_heads, peak, warmup, longest, smoothing=0.
     )  # fmt: skip
 
 
-@continue_run.mistake("does not clip")
-def not_clipped(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """The gradients go to Adam as they are. Clip them at `longest` first, with your `clip_gradients`."""
-    return continued(run, batches, n_heads, peak, warmup, 1e9, smoothing, pad)
+wrong("not_clipped", continued, longest=1e9)("""
+    does not clip
+    The gradients go to Adam as they are. Clip them at `longest` first, with `clip_gradients`.""")
+
+
+@continue_run.mistake("clips each array by itself", reread="One length for all gradients")
+def each_array(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """You shorten each array by a factor of its own. Then the proportions between the arrays change, and the step
+    points in a different direction. `clip_gradients` shortens a whole tree by one factor: call it once."""
+
+    def clip(gradients, longest):
+        clipped = map_tree(lambda array: reference.clip_gradients(array, longest)[0], gradients)
+        return clipped, float(np.linalg.norm(flatten(gradients)))
+
+    return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, clip=clip)
+
+
+@continue_run.mistake("cuts off each number", reread="One length for all gradients")
+def each_number(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
+    """You limit every number to the range from -longest to longest. That changes the direction: the large entries
+    shrink, and the small ones stay. Multiply all of them by the same factor, as `clip_gradients` does."""
+
+    def clip(gradients, longest):
+        clipped = map_tree(lambda array: np.clip(array, -longest, longest), gradients)
+        return clipped, float(np.linalg.norm(flatten(gradients)))
+
+    return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad, clip=clip)
 
 
 @continue_run.mistake("logs the clipped length")
@@ -244,26 +242,13 @@ def clipped_length_logged(run, batches, n_heads, peak, warmup, longest, smoothin
     )  # fmt: skip
 
 
-@continue_run.mistake("logs the loss after the step")
-def loss_after(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """You log the loss after the step, on the batch that the model has just learnt from. Log the loss before the step:
-    the model has not learnt from this batch yet in this pass, so the number is honest."""
-    return continued(
-        run, batches, n_heads, peak, warmup, longest, smoothing, pad,
-        logged=lambda loss, length, after: (after, length),
-    )  # fmt: skip
-
-
-@continue_run.mistake("forgets the smoothing")
-def no_smoothing(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Your loss has no label smoothing, whatever `smoothing` is. Pass it to `smoothed_cross_entropy`."""
-    return continued(run, batches, n_heads, peak, warmup, longest, 0.0, pad)
-
-
-@continue_run.mistake("takes 0 for the padding token")
-def pad_ignored(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """You treat the token 0 as padding, whatever `pad` is. Pass `pad` to `forward` and to the loss."""
-    return continued(run, batches, n_heads, peak, warmup, longest, smoothing, 0)
+wrong("loss_after", continued, logged=lambda loss, length, after: (after, length))("""
+    logs the loss after the step
+    You log the loss after the step, on the batch that the model has just learnt from. Log the loss before the step: the
+    model has not learnt from this batch yet in this pass, so the number is honest.""")
+wrong("pad_ignored", continued, pad=0)("""
+    takes 0 for the padding token
+    You treat the token 0 as padding, whatever `pad` is. Pass `pad` to `forward` and to the loss.""")
 
 
 @continue_run.mistake("trains on the first batch alone")
@@ -303,7 +288,7 @@ def step_by_step(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pa
 
 @continue_run.equivalent
 def with_vectors(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """Parameters and moments as vectors, clipped by hand."""
+    """Keep parameters and moments as vectors, and clip by hand."""
     like = run["params"]
     theta, (mean, squares) = flatten(like), map(flatten, run["moments"])
     log = []

@@ -1,5 +1,3 @@
-"""diagnose_log: its cases, its known mistakes and its right rewrites."""
-
 import math
 
 import numpy as np
@@ -15,10 +13,9 @@ diagnose_log = Exercise(
 
 
 def logs(draw, *bugs):
-    """Yield a healthy log and logs of some bugs, in an order and under names that tell nothing.
-
-    Of each bug there is a run that the chapter does not show. In grading there is also the run that it shows; in a
-    public key there is not, because its answer would be in the bundle.
+    """Yield a healthy log and logs of some bugs, in random order under neutral names. There is a run of each bug that
+    the chapter does not show. Grading also uses the run that the chapter shows; a public key does not, because the
+    bundle would contain its answer.
     """
     drawn_logs = [drawn(draw, bug) for bug in (NOTHING, *bugs)]
     shown = [] if draw.at_home else [log_of(bug, 0) for bug in bugs]
@@ -48,7 +45,7 @@ def _(draw):
 
 
 def with_first(diagnosis, columns):
-    """Return the diagnosis with another first column, by the name of the bug."""
+    """Return the diagnosis, with the first column that `columns` gives for the name of the bug."""
     bug, first = diagnosis
     return bug, columns.get(bug, first)
 
@@ -87,15 +84,15 @@ def leak_as_labels(log):
 @diagnose_log.mistake("takes labels that are not shifted for overfitting")
 def labels_as_overfitting(log):
     """You name overfitting for two different bugs. Both bring the loss down, and the words come out wrong. `held_out`
-    distinguishes them: it rises while a model learns its words by heart, and it falls with the loss where the labels
-    are wrong for all words."""
+    distinguishes them: it rises while a model learns its words by heart, and it falls with the loss if the labels are
+    wrong for all words."""
     return renamed(reference.diagnose_log(log), ["labels not shifted"], to="overfitting")
 
 
 @diagnose_log.mistake("takes a leak for overfitting")
 def leak_as_overfitting(log):
     """You name overfitting for two different bugs. Both bring the loss down, and the words come out wrong. `held_out`
-    distinguishes them: it rises while a model learns its words by heart, and it falls with the loss where the model can
+    distinguishes them: it rises while a model learns its words by heart, and it falls with the loss if the model can
     read what it must predict, in any word."""
     return renamed(reference.diagnose_log(log), ["leak"], to="overfitting")
 
@@ -124,7 +121,7 @@ def table_as_rate(log):
 
 @diagnose_log.mistake("takes padding that is not masked for a leak")
 def padding_as_leak(log):
-    """You name a leak for two different bugs. In both the outputs depend on something that should not matter.
+    """You name a leak for two different bugs. In both, the outputs depend on something that should not matter.
     `past_moves` changes the last sound, and `padding_moves` adds padding after the letters. See which of the two is not
     zero."""
     return renamed(reference.diagnose_log(log), ["padding not masked"], to="leak")
@@ -132,7 +129,7 @@ def padding_as_leak(log):
 
 @diagnose_log.mistake("takes a leak for padding that is not masked")
 def leak_as_padding(log):
-    """You name padding for two different bugs. In both the outputs depend on something that should not matter.
+    """You name padding for two different bugs. In both, the outputs depend on something that should not matter.
     `padding_moves` adds padding after the letters, and `past_moves` changes the last sound. See which of the two is not
     zero."""
     return renamed(reference.diagnose_log(log), ["leak"], to="padding not masked")
@@ -140,8 +137,8 @@ def leak_as_padding(log):
 
 @diagnose_log.mistake("does not look at what the losses hide")
 def leak_missed(log):
-    """You call a run healthy whose loss falls below that of every honest run. A loss that is too good is a sign, too.
-    `past_moves` says whether an output depends on a later sound."""
+    """You call a run healthy although its loss falls below that of every honest run. A loss that is too good is a sign,
+    too. `past_moves` says whether an output depends on a later sound."""
     return overlooked(reference.diagnose_log(log), ["leak"])
 
 
@@ -154,15 +151,15 @@ def padding_missed(log):
 
 @diagnose_log.mistake("looks at the mean of the updates")
 def frozen_missed(log):
-    """You miss a part of the model whose update is zero. The others may hide it in a mean or in a maximum. Look for a
-    zero in each column of `updates`."""
+    """You miss a part of the model whose update is zero. In a mean or a maximum, the other parts may hide it. Look for
+    a zero in each column of `updates`."""
     return overlooked(reference.diagnose_log(log), ["layer frozen"])
 
 
 @diagnose_log.mistake("overlooks that the loss of other words rises")
 def overfitting_missed(log):
-    """You call a run healthy whose `held_out` rises in the end. Only the loss of the words that it trains on still
-    falls. Compare the last row of `held_out` with its lowest value."""
+    """You call a run healthy although its `held_out` rises in the end. Only the loss of the words that it trains on
+    still falls. Compare the last row of `held_out` with its lowest value."""
     return overlooked(reference.diagnose_log(log), ["overfitting"])
 
 
@@ -175,8 +172,8 @@ def warmup_missed(log):
 
 @diagnose_log.mistake("takes the climb of a schedule for a bug")
 def climb_as_rate(log):
-    """You name a bug in a healthy run. Its updates grow more than ten times longer during the warm-up, as they should.
-    Compare them with those of the healthy run in the chapter, row by row."""
+    """You name a bug in a healthy run. Its updates become more than ten times as long during the warm-up, as they
+    should. Compare them with those of the healthy run in the chapter, row by row."""
     diagnosis = reference.diagnose_log(log)
     return ("rate too high", "updates") if diagnosis == HEALTHY else diagnosis
 
@@ -220,14 +217,14 @@ def schedule_by_the_loss(log):
 
 @diagnose_log.mistake("names a column for a healthy run")
 def column_for_nothing(log):
-    """Where the bug is "nothing", `first` must be None: no column of a healthy run shows a bug. You return "loss"."""
+    """If the bug is "nothing", `first` must be None: no column of a healthy run shows a bug. You return "loss"."""
     bug, first = reference.diagnose_log(log)
     return bug, first or "loss"
 
 
 @diagnose_log.mistake("returns an empty name for a healthy run")
 def empty_name(log):
-    """Where the bug is "nothing", `first` must be None. You return an empty string."""
+    """If the bug is "nothing", `first` must be None. You return an empty string."""
     bug, first = reference.diagnose_log(log)
     return bug, first or ""
 
@@ -240,7 +237,7 @@ def column_first(log):
 
 @diagnose_log.equivalent
 def by_the_first_row(log):
-    """Most bugs show before the first step, so this looks at the first row first."""
+    """Look at the first row first, because most bugs show before the first step."""
     loss, past, padding = (log[name][0] for name in ("loss", "past_moves", "padding_moves"))
     embeddings, encoder, decoder = log["updates"][0]
     if past > 1e-3 or padding > 1e-3:
@@ -256,7 +253,7 @@ def by_the_first_row(log):
 
 @diagnose_log.equivalent
 def by_the_whole_course(log):
-    """Ratios and gaps over all rows, and a list."""
+    """Compare ratios and gaps over all rows, and return a list."""
     sizes = np.median(log["updates"], axis=1)
     gap = log["held_out"] - log["loss"]
     if np.median(log["past_moves"]) > 0:
@@ -279,7 +276,7 @@ def by_the_whole_course(log):
 
 @diagnose_log.equivalent
 def row_by_row(log):
-    """The rows in the order of the training, and the columns from left to right."""
+    """Go through the rows in the order of the training, and through the columns from left to right."""
     lowest = np.inf
     for row in range(len(log["step"])):
         values = {name: column[row] for name, column in log.items() if np.ndim(column)}

@@ -1,56 +1,51 @@
-"""edit_path: its cases, its known mistakes and its right rewrites."""
-
 from functools import cache
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from solutions import project as reference
 
 edit_path = Exercise(
     reference.edit_path, outputs={"distance": "", "path": "n_moves 2"}, section="How many sounds are wrong"
 )
+wrong = short_mistakes(edit_path)
 
 
-def changed(draw, truth, replaced=0, left_out=0, put_in=0, vocab=10):
-    """A guess that differs from the truth by some edits at drawn places."""
-    guess = truth.tolist()
-    for place in draw.rng.permutation(len(guess))[:replaced]:
-        guess[place] = 1 + guess[place] % (vocab - 1)
-    for _ in range(left_out):
-        del guess[draw.rng.integers(len(guess))]
-    for _ in range(put_in):
-        guess.insert(draw.rng.integers(len(guess) + 1), int(draw.rng.integers(1, vocab)))
-    return {"guess": np.array(guess, int), "truth": truth}
+def spelled(draw, guess, truth, most_around=3):
+    """Return two words, with a drawn token for each letter, between equal tokens that occur nowhere else. A path
+    depends only on which tokens are equal, so the same words catch the same mistakes with each key.
+    """
+    letters = sorted({*guess, *truth})
+    n_before, n_after = draw.rng.integers(most_around + 1, size=2)
+    tokens = 1 + draw.rng.permutation(len(letters) + n_before + n_after)
+    of_letter = dict(zip(letters, tokens, strict=False))
+    before, after = np.split(tokens[len(letters) :], [n_before])
+    return {
+        name: np.concatenate([before, [of_letter[letter] for letter in word], after]).astype(int)
+        for name, word in (("guess", guess), ("truth", truth))
+    }
 
 
 @edit_path.cases("the distance", points=2)
 def _(draw):
-    short, long = draw.sizes(2, low=5, high=10)
-    yield "tokens replaced", changed(draw, draw.tokens(short), replaced=2)
-    yield "tokens left out", changed(draw, draw.tokens(long), left_out=2)
-    yield "tokens put in", changed(draw, draw.tokens(short), put_in=2)
-    yield "an exact guess", changed(draw, draw.tokens(long))
-    truth = np.arange(1, long + 1)
+    yield "tokens replaced", spelled(draw, "axcdyf", "abcdef")
+    yield "tokens left out", spelled(draw, "acdefh", "abcdefgh")
+    yield "tokens put in", spelled(draw, "abxcdeyf", "abcdef")
+    yield "an exact guess", spelled(draw, "abcdef", "abcdef")
+    truth = np.arange(1, draw.size(6, 10))
     yield "everything moved by one place", {"guess": np.concatenate([truth[1:], [20]]), "truth": truth}
-    swapped = truth.copy()
-    swapped[1:3] = truth[2:0:-1]
-    yield "two neighbours exchanged", {"guess": swapped, "truth": truth}
+    yield "two neighbours exchanged", spelled(draw, "acbdef", "abcdef")
 
 
 @edit_path.cases("which of several shortest paths", points=1)
 def _(draw):
-    a, b = draw.rng.permutation(np.arange(1, 9))[:2]
     n = draw.size(2, 4)
-    yield "one of several equal tokens left out", {"guess": np.repeat(a, n), "truth": np.repeat(a, n + 1)}
-    yield (
-        "one more of several equal tokens",
-        {"guess": np.array([b, *[a] * (n + 1), b]), "truth": np.array([b, *[a] * n, b])},
-    )
-    ends = np.resize([a, b], draw.size(6, 9))
-    yield "two tokens in turn", {"guess": ends[:-1], "truth": ends[1:]}
-    yield "few letters", {"guess": draw.tokens(9, vocab=4), "truth": draw.tokens(8, vocab=4)}
-    yield "others of few letters", {"guess": draw.tokens(7, vocab=3), "truth": draw.tokens(9, vocab=3)}
+    yield "one of several equal tokens left out", spelled(draw, "a" * n, "a" * (n + 1))
+    yield "one more of several equal tokens", spelled(draw, f"b{'a' * (n + 1)}b", f"b{'a' * n}b")
+    yield "two tokens in turn", spelled(draw, "ababa", "babab", most_around=0)
+    yield "few letters", spelled(draw, "abcbaccab", "bcabbaac")
+    yield "others of few letters", spelled(draw, "abbabaa", "babaabbab")
 
 
 @edit_path.cases("nothing guessed, or nothing to guess", points=1)
@@ -58,11 +53,11 @@ def _(draw):
     yield "an empty guess", {"guess": np.zeros(0, int), "truth": draw.tokens(draw.size(3, 6))}
     yield "an empty truth", {"guess": draw.tokens(draw.size(3, 6)), "truth": np.zeros(0, int)}
     yield "an empty guess of an empty truth", {"guess": np.zeros(0, int), "truth": np.zeros(0, int)}
-    yield "something", changed(draw, draw.tokens(6), replaced=1, put_in=1)
+    yield "something", spelled(draw, "axcdyef", "abcdef")
 
 
 def table_of(guess, truth, replace=1, left=1, put=1, free_start=False, swaps=False):
-    """The least costs of all beginnings of both."""
+    """Return the lowest costs for all beginnings of both words."""
     table = np.zeros((len(guess) + 1, len(truth) + 1), int)
     for i in range(len(guess) + 1):
         for j in range(len(truth) + 1):
@@ -80,7 +75,7 @@ def table_of(guess, truth, replace=1, left=1, put=1, free_start=False, swaps=Fal
 
 
 def walk(table, guess, truth, prefer="plt", replace=1, left=1, put=1):
-    """Back from the end of both. prefer: the order of the moves that are tried: p, pair; l, leave out; t, put in."""
+    """Walk back from the end of both. prefer: the order in which to try the moves: p, pair; l, leave out; t, put in."""
     path, i, j = [], len(guess), len(truth)
     while i or j:
         possible = {}
@@ -111,10 +106,9 @@ def place_by_place(guess, truth):
     return int((guess[:shared] != truth[:shared]).sum()) + abs(n - m), np.array(path, int).reshape(-1, 2)
 
 
-@edit_path.mistake("counts a replaced token twice")
-def replaced_twice(guess, truth):
-    """You count 2 for a replaced token, as one left out and one put in. In this distance it is one edit and costs 1."""
-    return by_table(guess, truth, replace=2)
+wrong("replaced_twice", by_table, replace=2)("""
+    counts a replaced token twice
+    You count 2 for a replaced token, as one left out and one put in. In this distance it is one edit and costs 1.""")
 
 
 @edit_path.mistake("starts with zeros in the first row and column")
@@ -127,8 +121,8 @@ def free_start(guess, truth):
 
 @edit_path.mistake("does not let tokens be put in")
 def no_insertions(guess, truth):
-    """Inside the table you take the smaller of two costs, paired or left out. A wrong token that the guess puts in, in
-    the middle of a word, then costs more than one edit. Take the smallest of three costs."""
+    """Inside the table you take the smaller of two costs, paired or left out. Then a token that the guess adds in the
+    middle of a word costs more than one edit. Take the smallest of three costs."""
     table = np.add.outer(np.arange(len(guess) + 1), np.arange(len(truth) + 1))
     for i, token in enumerate(guess):
         for j, right in enumerate(truth):
@@ -138,8 +132,7 @@ def no_insertions(guess, truth):
 
 @edit_path.mistake("counts exchanged neighbours once")
 def swaps_once(guess, truth):
-    """You count 1 for two neighbours that are swapped. That is another distance, Damerau's. Here a swap is two
-    edits."""
+    """You count 1 for two neighbours that are swapped. That is Damerau's distance. Here a swap is two edits."""
     return int(table_of(guess, truth, swaps=True)[-1, -1]), reference.edit_path(guess, truth)[1]
 
 
@@ -153,7 +146,7 @@ def divided(guess, truth):
 
 @edit_path.mistake("counts the moves")
 def moves_counted(guess, truth):
-    """Your distance is the length of the path. A pair of equal tokens is a move, but no edit."""
+    """Your distance is the length of the path. A pair of equal tokens is a move, but not an edit."""
     _, path = reference.edit_path(guess, truth)
     return len(path), path
 
@@ -167,23 +160,23 @@ def backwards(guess, truth):
 
 @edit_path.mistake("exchanges the columns of the path")
 def columns_exchanged(guess, truth):
-    """The first number of a row belongs to the truth in your path, the second to the guess. It should be the other way
-    round: (i, j) pairs guess[i] with truth[j]."""
+    """In your path, the first number of a row belongs to the truth and the second to the guess. Swap them: (i, j) pairs
+    guess[i] with truth[j]."""
     distance, path = reference.edit_path(guess, truth)
     return distance, path[:, ::-1]
 
 
 @edit_path.mistake("leaves the gaps out of the path")
 def gaps_left_out(guess, truth):
-    """Your path has the pairs alone. A token without a partner has a row, too, with -1 in place of its partner."""
+    """Your path has only the pairs. A token without a partner has a row, too, with -1 instead of its partner."""
     distance, path = reference.edit_path(guess, truth)
     return distance, path[(path >= 0).all(axis=1)]
 
 
 @edit_path.mistake("writes the edits alone")
 def edits_alone(guess, truth):
-    """Your path lacks the pairs of equal tokens. The path goes through all tokens of both sequences; without the equal
-    ones it is not an alignment."""
+    """Your path lacks the pairs of equal tokens. The path goes through all tokens of both sequences: without the pairs
+    of equal tokens, it is not an alignment."""
     distance, path = reference.edit_path(guess, truth)
     kept = [i < 0 or j < 0 or guess[i] != truth[j] for i, j in path]
     return distance, path[np.array(kept, bool)]
@@ -197,18 +190,14 @@ def from_one(guess, truth):
     return distance, np.where(path >= 0, path + 1, path)
 
 
-@edit_path.mistake("prefers gaps to pairs")
-def gaps_first(guess, truth):
-    """Your path is one of the shortest, but not the one that the exercise asks for. Going back from the end, it takes a
-    gap where a pair costs the same. Try the pair first."""
-    return by_table(guess, truth, prefer="ltp")
-
-
-@edit_path.mistake("prefers a token put in to one left out")
-def insertions_first(guess, truth):
-    """Your path is one of the shortest, but not the one that the exercise asks for. Where leaving out and putting in
-    cost the same, it puts a token in. Going back from the end, try leaving out first."""
-    return by_table(guess, truth, prefer="ptl")
+wrong("gaps_first", by_table, prefer="ltp")("""
+    prefers gaps to pairs
+    Your path is one of the shortest, but not the one that the exercise asks for. Going back from the end, it takes a
+    gap when a pair costs the same. Try the pair first.""")
+wrong("insertions_first", by_table, prefer="ptl")("""
+    prefers a token put in to one left out
+    Your path is one of the shortest, but not the one that the exercise asks for. When leaving out and putting in cost
+    the same, it puts a token in. Going back from the end, try leaving out first.""")
 
 
 @edit_path.mistake("chooses the path from the beginning")
@@ -219,6 +208,15 @@ def forward_choice(guess, truth):
     n, m = len(guess), len(truth)
     turned = np.where(path >= 0, np.array([n - 1, m - 1]) - path, path)
     return distance, turned[::-1]
+
+
+@edit_path.mistake("exchanges what is left out and what is put in")
+def gaps_exchanged(guess, truth):
+    """The pairs are right, but a token that was left out has the row (j, -1), and a token that was put in has (-1, i).
+    The first column belongs to the guess: (-1, j) leaves truth[j] out, and (i, -1) puts guess[i] in."""
+    distance, path = reference.edit_path(guess, truth)
+    gaps = (path < 0).any(axis=1)
+    return distance, np.where(gaps[:, None], path[:, ::-1], path)
 
 
 @edit_path.equivalent
@@ -243,7 +241,7 @@ def by_recursion(guess, truth):
 
 @edit_path.equivalent
 def row_by_row(guess, truth):
-    """Two rows at a time for the costs, and the moves written down as they are chosen."""
+    """Keep two rows of costs at a time, and write down each move when it is chosen."""
     above, chosen = list(range(len(truth) + 1)), []
     for i, token in enumerate(guess):
         row, moves = [i + 1], ["t"]
@@ -264,7 +262,7 @@ def row_by_row(guess, truth):
 
 @edit_path.equivalent
 def by_paths(guess, truth):
-    """The best path of every beginning is kept whole; a smaller second number wins a tie."""
+    """Keep the whole best path of every beginning; a smaller second number wins a tie."""
     best = {(0, 0): (0, ())}
     for i in range(len(guess) + 1):
         for j in range(len(truth) + 1):

@@ -1,4 +1,4 @@
-"""The logs of failed runs that chapter 10 asks readers to diagnose; see `make_failed_runs`, which makes them."""
+"""Look up the logs of failed runs that chapter 10 asks readers to diagnose; `make_failed_runs` makes them."""
 
 from functools import cache
 from pathlib import Path
@@ -40,6 +40,6 @@ def log_of(bug: str, i: int) -> Log:
 
 
 def drawn(draw: Draw, bug: str) -> Log:
-    """Return one of a bug's logs that the chapter does not show: for a public key one of AT_HOME, else a hidden one."""
+    """Return a log of a bug that the chapter does not show: for a public key one of AT_HOME, else a hidden log."""
     runs = AT_HOME if draw.at_home else range(max(AT_HOME) + 1, N_RUNS)
     return log_of(bug, int(draw.rng.choice(runs)))

@@ -3,13 +3,13 @@
     python -m autograder.exercises.project.make_ablations
 
 trains with one thread and writes two files. `ablations.npz` beside this script holds the losses of all runs, and
-`chapters/ablations.npz` those of the five that the chapter shows. Each has five seeds. All runs together take about two
-minutes of processor time.
+`chapters/ablations.npz` those of the five runs that the chapter shows. Each run has five seeds. All runs together take
+about two minutes of processor time.
 """
 
 import os
 
-os.environ["OMP_NUM_THREADS"] = "1"  # before NumPy is imported: more threads add in another order
+os.environ["OMP_NUM_THREADS"] = "1"  # set before the import of NumPy: more threads add in a different order
 
 import numpy as np
 

@@ -10,7 +10,7 @@ bug in BUGS]. All runs together take about a hundred seconds of processor time.
 
 import os
 
-os.environ["OMP_NUM_THREADS"] = "1"  # before NumPy is imported: more threads add in another order
+os.environ["OMP_NUM_THREADS"] = "1"  # set before the import of NumPy: more threads add in a different order
 
 import math
 from collections.abc import Callable
@@ -35,7 +35,7 @@ SHOWN = REPO / "chapters" / "failed_runs.npz"
 N_STEPS, EVERY, BATCH, WATCHED = 160, 8, 32, 100
 PEAK, WARMUP, SMOOTHING, D_MODEL = 0.01, 60, 0.1, 32
 PARTS = ("embeddings", "encoder", "decoder")
-N_BY_HEART = 60  # known words of a run that overfits
+N_BY_HEART = 60  # the known words of a run that overfits
 FIRST_SOUND = VOCABULARY.index(SOUNDS[0])
 LETTER_SEED = 2025
 
@@ -83,7 +83,7 @@ def logged_run(bug: str, seed: list[int], words: dict[str, Words]) -> Arrays:
 
 
 def _without_future(tokens: np.ndarray, pad: int) -> np.ndarray:
-    """Return a mask for the decoder that hides padding, and not what comes later."""
+    """Return a mask for the decoder that hides padding but not later tokens."""
     return padding_mask(tokens, pad)
 
 
@@ -106,9 +106,8 @@ def _gradients(params: Any, src: np.ndarray, tgt: np.ndarray, bug: str) -> Any:
 
 
 def _signs(params: Any, src: np.ndarray, tgt: np.ndarray, bug: str) -> tuple[float, float, float]:
-    """Return how often the model repeats what it reads, and how far outputs move with the last sound and with padding.
-
-    Outputs move where nothing changes that they may depend on: before the last sound, and with padding behind a word.
+    """Return how often the model repeats what it reads, and how far outputs move that should not: those before a
+    changed last sound, and all when padding follows a word.
     """
     read, is_real = tgt[:, :-1], tgt[:, 1:] != PAD
     logits, _ = _logits(params, src, read, bug)

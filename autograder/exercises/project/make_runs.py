@@ -9,7 +9,7 @@ keeps the others of the file. All of them take about ten minutes of processor ti
 
 import os
 
-os.environ["OMP_NUM_THREADS"] = "1"  # before NumPy is imported: more threads add in another order
+os.environ["OMP_NUM_THREADS"] = "1"  # set before the import of NumPy: more threads add in a different order
 
 import sys
 import time
@@ -29,8 +29,8 @@ from solutions.training import average, smoothed_cross_entropy
 
 CHAPTERS = REPO / "chapters"
 STORED = CHAPTERS / "project_runs.npz"
-LOOKED_AT, WATCHED = 100, 500  # every so many steps, the loss of so many held-out words
-SHORT = 500  # steps of an ablation
+LOOKED_AT, WATCHED = 100, 500  # the interval in steps between measured losses, and their number of held-out words
+SHORT = 500  # the number of steps of an ablation
 WRITTEN = 60
 
 Arrays = dict[str, np.ndarray]
@@ -97,7 +97,7 @@ def rate_of(params: dict[str, Any], source: np.ndarray, target: np.ndarray, n_he
 
 
 def ablation(**changes: Any) -> Callable[[dict[str, Words]], Arrays]:
-    """Return the short run with one change: of the recipe, of a size, of n_heads, or of the number of known words."""
+    """Return the short run with one change in the recipe, in a size, in n_heads, or in the number of known words."""
 
     def make(words: dict[str, Words]) -> Arrays:
         recipe = RECIPE | {"steps": SHORT} | {name: changes[name] for name in changes if name in RECIPE}
@@ -134,7 +134,7 @@ RUNS: dict[str, Callable[[dict[str, Words]], Arrays]] = {
 
 
 def main(*names: str) -> None:
-    """Make the runs of these names, or all, and put each into the file when it is done."""
+    """Make the runs of these names, or all, and store each in the file when it is done."""
     words = load_words(CHAPTERS / "pronunciations.npz")
     for name in names or RUNS:
         made = RUNS[name](words)
@@ -144,7 +144,7 @@ def main(*names: str) -> None:
 
 
 def stored() -> Arrays:
-    """Return the runs that were made before."""
+    """Return the runs that the file already holds."""
     if not STORED.exists():
         return {}
     with np.load(STORED, allow_pickle=False) as file:

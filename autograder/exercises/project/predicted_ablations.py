@@ -1,55 +1,46 @@
-"""predicted_ablations: its cases, its known mistakes and its right rewrites."""
-
 import math
 
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
-from autograder.authoring.runs_to_order import UNSEEN
-from autograder.exercises.project.ablations import CHANGES, PLAIN, SHOWN, changed, losses
+from autograder.authoring.runs_to_order import OUTPUTS, UNSEEN, both_names, both_orders
+from autograder.authoring.short_mistakes import short_mistakes
+from autograder.exercises.project.ablations import PLAIN, SHOWN, changed, changes, losses
 from check.predictions import ORDER
 from solutions import project as reference
 
 predicted_ablations = Exercise(
     reference.predicted_ablations,
-    outputs={"order": "5", "reasons": UNJUDGED, "sentence": UNJUDGED},  # the function returns the first
+    outputs=OUTPUTS | {"order": "n", "reasons": UNJUDGED},  # the function returns the first
     section="Five changes, predicted",
     measure=ORDER,
     unseen=UNSEEN,
 )
+wrong = short_mistakes(predicted_ablations)
 
 
-def case(draw, changes):
-    """Return the inputs of a case: runs with one change each, in a drawn order, and the losses of all seeds."""
-    runs = [changed(*changes[i]) for i in draw.rng.permutation(len(changes))]
-    return {"runs": runs, "made": losses(runs), "moved": np.zeros(0), "asks": ["order alone"]}
-
-
-def other(draw, name):
-    """Draw a change of a setting that the chapter does not show, if there is one."""
-    values = [value for value in CHANGES[name] if value != SHOWN[name]] or [SHOWN[name]]
-    return name, draw.rng.choice(values).item()
+def cases(draw, name, changes):
+    """Yield two cases for a list of changes: runs with one change each, and the losses of all seeds."""
+    runs = [changed(*change) for change in changes]
+    for case, order in zip(both_names(name), both_orders(draw, losses(runs)), strict=True):
+        listed = [runs[i] for i in order]
+        yield case, {"runs": listed, "made": losses(listed), "moved": np.zeros(0), "asks": ["order alone"]}
 
 
 @predicted_ablations.cases("the five of the chapter", points=1)
 def _(draw):
-    yield "five changes", case(draw, list(SHOWN.items()))
+    yield from cases(draw, "five changes", SHOWN.items())
 
 
-@predicted_ablations.cases("other amounts", points=2)
+@predicted_ablations.cases("all changes", points=2)
 def _(draw):
-    for number in range(1, 4):
-        yield f"five changes, {number}", case(draw, [other(draw, name) for name in SHOWN])
+    yield from cases(draw, "all changes", changes(draw.at_home))
 
 
 @predicted_ablations.cases("words and rates", points=1)
 def _(draw):
-    few = ("words", draw.rng.choice((20, 60)).item())
-    yield (
-        "far below and far above",
-        case(draw, [few, ("words", 9832), ("rate", 0.0003), ("rate", 0.003), ("rate", 0.1)]),
-    )
-    yield "a little off", case(draw, [few, ("words", 300), ("rate", 0.001), ("rate", 0.03), ("heads", 1)])
+    words_and_rates = [change for change in changes(draw.at_home) if change[0] in ("words", "rate")]
+    yield from cases(draw, "words and rates", words_and_rates)
 
 
 def order_by(predict, runs):
@@ -57,7 +48,7 @@ def order_by(predict, runs):
 
 
 def too_slow(rate):
-    """Return what a rate costs that is below the best one, or above it."""
+    """Return how much a rate costs that is below or above the best rate."""
     decades = math.log10(rate / PLAIN["rate"])
     return 1.3 * max(0, -decades) + 1.7 * max(0, decades)
 
@@ -67,7 +58,7 @@ def by_heart(words):
 
 
 def predicted_loss(run, **known):
-    """Return the sum of what each change costs; `known` replaces some of these."""
+    """Return the total cost of the changes; `known` replaces some of the costs."""
     costs = {
         "rate": too_slow(run["rate"]),
         "words": by_heart(run["words"]),
@@ -88,23 +79,22 @@ def layers_help(runs):
 @predicted_ablations.mistake("expects much of more words")
 def words_by_their_share(runs):
     """You expect much harm from a tenth of the words. Count how many words the run reads: 160 steps of 32 words are
-    5,120. Out of 9,832 words it reads most at most once, so they are as good as all the words. Out of 300 it reads each
-    17 times."""
+    5,120. Out of 9,832 words it reads most at most once, so these words are as good as all the words. Out of 300 words
+    it reads each 17 times."""
     return order_by(lambda run: predicted_loss(run, words=1.5 * math.log10(PLAIN["words"] / run["words"])), runs)
 
 
 @predicted_ablations.mistake("forgets that the loss is that of new words")
 def few_words_are_easy(runs):
-    """You expect a low loss from few words. On these words the loss is low, because the run learns them by heart. But
-    you order the runs by the loss on words of *new* families."""
+    """You expect a low loss from few words. On these few words the loss is low, because the run learns them by heart.
+    But you order the runs by the loss on words of *new* families."""
     return order_by(lambda run: predicted_loss(run, words=-by_heart(run["words"]) / 3), runs)
 
 
-@predicted_ablations.mistake("takes the number of words for unimportant")
-def words_ignored(runs):
-    """You expect no difference from fewer words. That is right as long as the run reads a word once or twice. Divide
-    the 5,120 words that it reads by the number of words that it has."""
-    return order_by(lambda run: predicted_loss(run, words=0.05), runs)
+wrong("words_ignored", lambda runs: order_by(lambda run: predicted_loss(run, words=0.05), runs))("""
+    takes the number of words for unimportant
+    You expect no difference from fewer words. That is right as long as the run reads a word once or twice. Divide the
+    5,120 words that it reads by the number of words that it has.""")
 
 
 @predicted_ablations.mistake("expects more from a higher rate, however high")
@@ -116,8 +106,8 @@ def higher_is_faster(runs):
 
 @predicted_ablations.mistake("expects more from a lower rate")
 def lower_is_safer(runs):
-    """You expect a lower loss from every lower rate. A low rate is safe but slow: 160 steps at a thirtieth of the rate
-    hardly leave the beginning."""
+    """You expect a lower loss from every lower rate. A low rate is safe but slow: in 160 steps at a thirtieth of the
+    rate, the model learns hardly anything."""
     return order_by(lambda run: predicted_loss(run, rate=math.log10(run["rate"] / PLAIN["rate"])), runs)
 
 
@@ -138,15 +128,15 @@ def heads_matter(runs):
 @predicted_ablations.mistake("puts more smoothing before less")
 def smoothing_helps(runs):
     """In your order a run with more smoothing comes before one with less. A smoothed label asks the model to give away
-    a part of the probability, here 40%. The loss is measured without smoothing, so the probability that it gives away
-    counts against it."""
+    a part of the probability, here 40%. The loss here is without smoothing, so the probability that the model gives
+    away counts against it."""
     return order_by(lambda run: predicted_loss(run, smoothing=-run["smoothing"]), runs)
 
 
 @predicted_ablations.mistake("takes the largest number for the largest change")
 def by_the_factor(runs):
     """You order the runs by the factor of the change. The number of words may change by a factor of ten and cost
-    nothing, and the number of layers by a factor of three and cost much. Ask of each setting what it does in 160
+    nothing, and the number of layers by a factor of three and cost much. For each setting, ask what it does in 160
     steps."""
 
     def factor(run):
@@ -155,28 +145,24 @@ def by_the_factor(runs):
     return order_by(factor, runs)
 
 
-@predicted_ablations.mistake("begins with the highest")
-def highest_first(runs):
-    """Your order begins with the highest loss. Begin with the lowest."""
-    return reference.predicted_ablations(runs)[::-1]
-
-
-@predicted_ablations.mistake("returns the rank of each run")
-def ranks(runs):
-    """You return each run's place in the order. `order` should hold the indices of the runs, so `order[0]` is the run
-    with the lowest loss. `np.argsort` of the predictions gives it."""
-    return np.argsort(reference.predicted_ablations(runs)).tolist()
+wrong("highest_first", lambda runs: reference.predicted_ablations(runs)[::-1])("""
+    begins with the highest
+    Your order begins with the highest loss. Begin with the lowest.""")
+wrong("ranks", lambda runs: np.argsort(reference.predicted_ablations(runs)).tolist())("""
+    returns the rank of each run
+    You return each run's place in the order. `order` should hold the indices of the runs, so `order[0]` is the run with
+    the lowest loss. `np.argsort` of the predictions gives it.""")
 
 
 @predicted_ablations.equivalent
 def as_a_sum_of_costs(runs):
-    """What each change costs, with logarithms."""
+    """Add up the costs of the changes, with logarithms."""
     return np.argsort([predicted_loss(run) for run in runs])
 
 
 @predicted_ablations.equivalent
 def from_a_table(runs):
-    """A list of changes, from the best to the worst."""
+    """Look up each change in a list from the best to the worst."""
     table = [
         ("smoothing", 0),
         ("heads", 1),
@@ -202,7 +188,7 @@ def from_a_table(runs):
 
 @predicted_ablations.equivalent
 def in_classes(runs):
-    """What changes little, what slows the run, and what ruins it."""
+    """Divide the changes into those with little effect, those that slow the run, and those that ruin it."""
 
     def grade(run):
         passes = 5120 / run["words"]

@@ -1,4 +1,4 @@
-"""What several exercises of chapter 10 draw: small models, runs, and padded batches."""
+"""Draw small models, runs and padded batches for several exercises of chapter 10."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from solutions.parameters import initialise, map_tree
 
 
 def small_run(draw, step, dtype=np.float64, vocab=9):
-    """A run of a small model after some steps. Its moments are zero only before step 1."""
+    """Draw a run of a small model after some steps. Its moments are zero only before step 1."""
     d_model = 2 * draw.size(2, 4)
     params = initialise(draw.rng, {"shared": vocab}, d_model, draw.size(5, 9), 1, 1)
     size = 0.05 if step else 0.0
@@ -18,7 +18,7 @@ def small_run(draw, step, dtype=np.float64, vocab=9):
 
 
 def small_batches(draw, n_batches, vocab=9, pad=0):
-    """Batches of padded pairs, which begin with 1 and end with 2."""
+    """Draw batches of padded pairs, whose targets begin with 1 and end with 2."""
     batches = []
     for _ in range(n_batches):
         n_pairs, T_src, T_tgt = draw.sizes(3, low=3, high=7)

@@ -1,8 +1,7 @@
-"""stack_step: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from solutions import project as reference
 from solutions.attention import attention
 from solutions.backward import linear
@@ -11,7 +10,7 @@ from solutions.model import unembed
 from solutions.multihead import split_heads
 from solutions.parameters import initialise, map_tree
 from solutions.position import positional_embedding
-from solutions.residual import feed_forward, layer_norm
+from solutions.residual import add_norm, feed_forward, layer_norm
 
 stack_step = Exercise(
     reference.stack_step,
@@ -19,10 +18,11 @@ stack_step = Exercise(
     section="Remember what does not change",
     order=("past", "logits"),
 )
+wrong = short_mistakes(stack_step)
 
 
 def inputs_of(draw, t, n_layers=2, n_heads=2, dtype=np.float64):
-    """A step after t tokens, whose keys and values are those of a real text."""
+    """Draw a step after t tokens, with the keys and values of a real text."""
     n_texts, vocab = draw.sizes(2, low=3, high=9)
     full = initialise(draw.rng, {"shared": vocab}, 2 * n_heads * draw.size(1, 3), draw.size(5, 9), n_layers, 0)
     params = {"embeddings": full["embeddings"], "layers": full["encoder"]}
@@ -55,15 +55,15 @@ def _(draw):
 def stepped(
     params, token, past, n_heads, *,
     place=lambda t: t, join=lambda old, new: np.concatenate([old, new], axis=-2), seen=lambda kept, old: kept,
-    kept=lambda joined, old: joined, source=lambda layer_input, x: layer_input, residual=True, normed=True, scale=1.0,
+    kept=lambda joined, old: joined, source=lambda layer_input, x: layer_input, scale=1.0,
     past_of=lambda past, number: past[number], embedded=1.0,
 ):  # fmt: skip
-    """A step with some of its parts exchanged.
+    """Run a step with some of its parts replaced.
 
-    place: of the token. join: old and new keys or values. seen: the keys and values that are attended to, kept: those
-    that are returned; both from the joined and the old ones. source: of keys and values, from the layer's input and the
-    stack's. residual, normed: whether the layers have them. past_of: the keys and values of a layer. embedded: a
-    factor."""
+    place: from the number of older tokens to the token's place. join: joins old and new keys or values. seen: selects
+    the keys or values to attend to, kept: those to return; both from the joined and the old ones. source: selects the
+    rows for keys and values from the layer's input and the stack's input. scale: a factor of the query. past_of:
+    selects the keys and values of a layer. embedded: a factor of the embedding."""
     table = params["embeddings"]["shared"]
     x, _ = positional_embedding(token[:, None], table, start=place(past[0][0].shape[-2]))
     first = x = x * x.dtype.type(embedded)
@@ -78,99 +78,63 @@ def stepped(
         joined = [join(o, projected(role, source(x, first))) for o, role in zip(old, ("key", "value"), strict=True)]
         heads, _ = attention(query, *(seen(j, o) for j, o in zip(joined, old, strict=True)))
         attended, _ = linear(merge_heads(heads), weights["w_output"], weights["b_output"])
-        x = sub_layer(x, attended, layer["norm_attention"], residual, normed)
+        x = add_norm(x, attended, layer["norm_attention"])[0]
         thought, _ = feed_forward(x, layer["feed_forward"])
-        x = sub_layer(x, thought, layer["norm_feed_forward"], residual, normed)
+        x = add_norm(x, thought, layer["norm_feed_forward"])[0]
         new_past.append(tuple(kept(j, o) for j, o in zip(joined, old, strict=True)))
     return unembed(x[:, 0], table)[0], new_past
 
 
-def sub_layer(x, update, norm, residual, normed):
-    stream = x + update if residual else update
-    return layer_norm(stream, **norm)[0] if normed else stream
-
-
-@stack_step.mistake("gives every token the first place")
-def first_place(params, token, past, n_heads):
-    """Your token always has the encoding of place 0. The place is the number of tokens before it, which `past` knows:
-    the length of its keys."""
-    return stepped(params, token, past, n_heads, place=lambda t: 0)
-
-
-@stack_step.mistake("is one place too far")
-def one_too_far(params, token, past, n_heads):
-    """Your places are one too large. With t tokens before it, the new token has place t, since the first has place
-    0."""
-    return stepped(params, token, past, n_heads, place=lambda t: t + 1)
+wrong("first_place", stepped, place=lambda t: 0)("""
+    gives every token the first place
+    Your token always has the encoding of place 0. The place is the number of tokens before it, which is the length of
+    the keys in `past`.""")
+wrong("one_too_far", stepped, place=lambda t: t + 1)("""
+    is one place too far
+    Your places are one too large. With t tokens before it, the new token has place t, since the first has place 0.""")
 
 
 @stack_step.mistake("does not see itself")
 def not_itself(params, token, past, n_heads):
-    """The new token attends to the older ones alone. A causal mask lets each position see itself, too: append its key
+    """The new token attends only to the older ones. A causal mask lets each position see itself, too: append its key
     and value first, then attend."""
     if past[0][0].shape[-2] == 0:
         return stepped(params, token, past, n_heads)
     return stepped(params, token, past, n_heads, seen=lambda joined, old: old)
 
 
-@stack_step.mistake("sees nothing but itself")
-def only_itself(params, token, past, n_heads):
-    """The new token attends to itself alone, although the older keys and values are returned. Attend to all of them."""
-    return stepped(params, token, past, n_heads, seen=lambda joined, old: joined[..., -1:, :])
-
-
-@stack_step.mistake("forgets the older tokens")
-def forgets(params, token, past, n_heads):
-    """You return the keys and values of the newest token alone, so the next step has no past. Return the older keys and
-    values, followed by the new ones."""
-    return stepped(params, token, past, n_heads, kept=lambda joined, old: joined[..., -1:, :])
-
-
-@stack_step.mistake("returns the past as it was")
-def nothing_new(params, token, past, n_heads):
-    """Your logits are right, but the past lacks the new token. The next step would not see it, and would give its place
-    to the next token."""
-    return stepped(params, token, past, n_heads, kept=lambda joined, old: old)
-
-
-@stack_step.mistake("puts the new token in front")
-def in_front(params, token, past, n_heads):
-    """You put the new keys and values in front of the older ones. The logits are the same, since attention ignores the
-    order of keys, but the exercise asks for the past in the order of the text."""
-    return stepped(params, token, past, n_heads, join=lambda old, new: np.concatenate([new, old], axis=-2))
+wrong("only_itself", stepped, seen=lambda joined, old: joined[..., -1:, :])("""
+    sees nothing but itself
+    The new token attends only to itself, although you return the older keys and values. Attend to all of them.""")
+forgets = wrong("forgets", stepped, kept=lambda joined, old: joined[..., -1:, :])("""
+    forgets the older tokens
+    You return only the keys and values of the newest token, so the next step has no past. Return the older keys and
+    values, followed by the new ones.""")
+wrong("nothing_new", stepped, kept=lambda joined, old: old)("""
+    returns the past as it was
+    Your logits are right, but the past lacks the new token. The next step would not see the token, and would give its
+    place to the next token.""")
+wrong("in_front", stepped, join=lambda old, new: np.concatenate([new, old], axis=-2))("""
+    puts the new token in front
+    You put the new keys and values in front of the older ones. The logits are the same, since attention ignores the
+    order of keys, but the exercise asks for the past in the order of the text.""")
 
 
 @stack_step.mistake("exchanges keys and values")
 def exchanged(params, token, past, n_heads):
-    """Keys and values are swapped in the past that you return. Each pair is (keys, values)."""
+    """You swap keys and values in the past that you return. Each pair is (keys, values)."""
     logits, new_past = stepped(params, token, past, n_heads)
     return logits, [(values, keys) for keys, values in new_past]
 
 
-@stack_step.mistake("uses the keys of the first layer in every layer")
-def first_layer(params, token, past, n_heads):
-    """Every layer attends to the keys and values of the first one. Each layer has its own, since its input differs: go
-    through the layers and `past` together."""
-    return stepped(params, token, past, n_heads, past_of=lambda past, number: past[0])
-
-
-@stack_step.mistake("makes keys and values from the embedding")
-def from_embedding(params, token, past, n_heads):
-    """Your keys and values of the later layers come from the embedding. Each layer makes them from its own input, as it
-    makes the query."""
-    return stepped(params, token, past, n_heads, source=lambda layer_input, first: first)
-
-
-@stack_step.mistake("leaves out the residual connections")
-def no_residual(params, token, past, n_heads):
-    """You replace the stream by the output of each sub-layer. Add the output to the stream, and normalise the sum."""
-    return stepped(params, token, past, n_heads, residual=False)
-
-
-@stack_step.mistake("leaves out the norms")
-def no_norms(params, token, past, n_heads):
-    """Nothing is normalised. After each sub-layer comes the layer_norm of the sum: use `add_norm`."""
-    return stepped(params, token, past, n_heads, normed=False)
+wrong("first_layer", stepped, past_of=lambda past, number: past[0])("""
+    uses the keys of the first layer in every layer
+    Every layer attends to the keys and values of the first one. Each layer has its own, since its input differs: go
+    through the layers and `past` together.""")
+wrong("from_embedding", stepped, source=lambda layer_input, first: first)("""
+    makes keys and values from the embedding
+    Your keys and values of the later layers come from the embedding. Each layer makes them from its own input, as it
+    makes the query.""")
 
 
 @stack_step.mistake("scales the scores twice")
@@ -188,7 +152,7 @@ def part_by_part(params, token, past, n_heads):
 
 @stack_step.equivalent
 def with_room(params, token, past, n_heads):
-    """Room for the whole text is made first, and the new rows are written into it."""
+    """Make room for the whole text first, and write the new rows into it."""
 
     def join(old, new):
         room = np.zeros((*old.shape[:2], old.shape[2] + 1, old.shape[3]), old.dtype)
@@ -201,7 +165,7 @@ def with_room(params, token, past, n_heads):
 
 @stack_step.equivalent
 def by_einsum(params, token, past, n_heads):
-    """Attention of one query by hand."""
+    """Compute the attention of one query by hand."""
     table = params["embeddings"]["shared"]
     x = positional_embedding(token[:, None], table, start=past[-1][1].shape[2])[0]
     new_past = []

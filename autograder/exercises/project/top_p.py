@@ -1,12 +1,12 @@
-"""top_p: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from solutions import project as reference
 from solutions.attention import softmax
 
 top_p = Exercise(reference.top_p, outputs={"probabilities": "... vocab"}, section="Temperature and top-p")
+wrong = short_mistakes(top_p)
 
 
 def inputs_of(draw, *shape, p=(0.5, 0.8), temperature=1.0, dtype=np.float64):
@@ -39,7 +39,7 @@ def _(draw):
 def _(draw):
     vocab = draw.size(5, 9)
     equal = np.zeros(vocab)
-    equal[draw.rng.integers(vocab)] = -1.0
+    equal[draw.rng.integers(2)] = -1.0  # one of the first tokens, so that the kept tokens are not the first
     yield "equally likely tokens", {"logits": equal, "p": 0.45, "temperature": 1.0}
     yield "a sum that is exactly p", {"logits": np.zeros(4), "p": 0.5, "temperature": 1.0}
     yield "a temperature of zero", inputs_of(draw, vocab) | {"temperature": 0.0}
@@ -57,7 +57,7 @@ def checked(p, temperature):
 
 
 def cut(probabilities, keep, normalise=True):
-    """Keep the tokens that `keep`, from sorted probabilities, says, and make them add up to one."""
+    """Keep the tokens that `keep` selects from sorted probabilities, and make their probabilities add up to one."""
     order = np.argsort(-probabilities, axis=-1, kind="stable")
     in_order = np.take_along_axis(probabilities, order, axis=-1)
     kept = np.where(keep(in_order), in_order, 0)
@@ -68,6 +68,12 @@ def cut(probabilities, keep, normalise=True):
     return result
 
 
+def chosen(logits, p, temperature=1.0, *, keep=lambda row, p: before(row) < p, normalise=True):
+    """Return `top_p` with another choice of what to keep, a function of sorted probabilities and p."""
+    checked(p, temperature)
+    return cut(softmax(logits / temperature), lambda row: keep(row, p), normalise)
+
+
 def before(in_order):
     return np.cumsum(in_order, axis=-1) - in_order
 
@@ -76,18 +82,16 @@ def first(in_order):
     return np.arange(in_order.shape[-1]) == 0
 
 
-@top_p.mistake("leaves out the token that reaches p")
-def crossing_left_out(logits, p, temperature=1.0):
-    """You keep tokens as long as their sum stays within p, so the token with which the sum reaches p is missing. The
-    tokens that you keep must add up to at least p."""
-    checked(p, temperature)
-    return cut(softmax(logits / temperature), lambda row: (np.cumsum(row, axis=-1) <= p) | first(row))
+wrong("crossing_left_out", chosen, keep=lambda row, p: (np.cumsum(row, axis=-1) <= p) | first(row))("""
+    leaves out the token that reaches p
+    You keep tokens as long as their sum stays within p, so the token with which the sum reaches p is missing. The
+    tokens that you keep must add up to at least p.""")
 
 
 @top_p.mistake("keeps one token too many")
 def one_too_many(logits, p, temperature=1.0):
-    """You keep one token more than needed: the sum has already reached p before it. A token is kept if the sum of those
-    *before* it is still below p."""
+    """You keep one token more than needed: the sum has already reached p before it. Keep a token only if the sum of
+    those *before* it is still below p."""
     checked(p, temperature)
 
     def keep(row):
@@ -96,35 +100,21 @@ def one_too_many(logits, p, temperature=1.0):
     return cut(softmax(logits / temperature), keep)
 
 
-@top_p.mistake("goes on where the sum is exactly p")
-def beyond_exactly_p(logits, p, temperature=1.0):
-    """Where the tokens that you keep add up to exactly p, you keep one more. p is reached then: a token is kept only if
-    those before it add up to less than p."""
-    checked(p, temperature)
-    return cut(softmax(logits / temperature), lambda in_order: before(in_order) <= p)
-
-
-@top_p.mistake("does not make the rest add up to one")
-def not_normalised(logits, p, temperature=1.0):
-    """The tokens that are kept have their old probabilities, which add up to less than one. Divide by their sum."""
-    checked(p, temperature)
-    return cut(softmax(logits / temperature), lambda row: before(row) < p, normalise=False)
-
-
-@top_p.mistake("keeps tokens that are likelier than p")
-def threshold(logits, p, temperature=1.0):
-    """You compare the probability of each token with p. In top-p the *sum* of the likeliest tokens must reach p; a
-    single token hardly ever does."""
-    checked(p, temperature)
-    return cut(softmax(logits / temperature), lambda row: (row >= p) | first(row))
-
-
-@top_p.mistake("keeps the tokens above 1 - p")
-def other_threshold(logits, p, temperature=1.0):
-    """You keep each token whose own probability is at least 1 - p. In top-p the probabilities are added up, from the
-    likeliest on, until they reach p."""
-    checked(p, temperature)
-    return cut(softmax(logits / temperature), lambda row: (row >= 1 - p) | first(row))
+wrong("beyond_exactly_p", chosen, keep=lambda row, p: before(row) <= p)("""
+    goes on where the sum is exactly p
+    When the tokens that you keep add up to exactly p, you keep one more. Stop there: keep a token only if those before
+    it add up to less than p.""")
+wrong("not_normalised", chosen, normalise=False)("""
+    does not make the rest add up to one
+    The tokens that you keep have their old probabilities, which add up to less than one. Divide by their sum.""")
+wrong("threshold", chosen, keep=lambda row, p: (row >= p) | first(row))("""
+    keeps tokens that are likelier than p
+    You compare the probability of each token with p. In top-p the *sum* of the likeliest tokens must reach p; a single
+    token hardly ever does.""")
+wrong("other_threshold", chosen, keep=lambda row, p: (row >= 1 - p) | first(row))("""
+    keeps the tokens above 1 - p
+    You keep each token whose own probability is at least 1 - p. In top-p the probabilities are added up, from the
+    likeliest on, until they reach p.""")
 
 
 @top_p.mistake("adds up from the unlikeliest")
@@ -150,8 +140,8 @@ def sorted_ones(logits, p, temperature=1.0):
 
 @top_p.mistake("takes places in the sorted order for tokens")
 def places_for_tokens(logits, p, temperature=1.0):
-    """You find the places in the sorted order that are kept, and keep the tokens with these numbers. Place k of the
-    order belongs to token `order[k]`: put the probabilities back with `np.put_along_axis`."""
+    """You find the right places in the sorted order, but keep the tokens with these numbers. Place k of the order
+    belongs to token `order[k]`: put the probabilities back with `np.put_along_axis`."""
     checked(p, temperature)
     probabilities = softmax(logits / temperature)
     in_order = -np.sort(-probabilities, axis=-1)
@@ -173,6 +163,13 @@ def multiplied(logits, p, temperature=1.0):
     """You multiply the logits by the temperature. A high temperature should make the distribution flatter: divide."""
     checked(p, temperature)
     return reference.top_p(logits * temperature, p)
+
+
+@top_p.mistake("divides by the temperature twice")
+def temperature_twice(logits, p, temperature=1.0):
+    """You divide the logits by the temperature twice. Divide once."""
+    checked(p, temperature)
+    return reference.top_p(logits / temperature, p, temperature)
 
 
 @top_p.mistake("ignores the temperature")
@@ -220,8 +217,8 @@ def greedy(logits, p, temperature=1.0):
 
 @top_p.mistake("keeps everything that is as likely as the last one kept")
 def all_ties(logits, p, temperature=1.0):
-    """You keep all tokens that are as likely as the last one that is needed. Where several are equally likely, keep
-    only as many as it takes to reach p, those with smaller numbers first."""
+    """You keep all tokens that are as likely as the last one that is needed. If several tokens are equally likely, keep
+    only as many as it takes to reach p, and begin with the smaller numbers."""
     checked(p, temperature)
     probabilities = softmax(logits / temperature)
     exact = cut(probabilities, lambda row: before(row) < p, normalise=False)
@@ -232,7 +229,7 @@ def all_ties(logits, p, temperature=1.0):
 
 @top_p.mistake("prefers larger numbers among equals")
 def last_ties(logits, p, temperature=1.0):
-    """Of equally likely tokens you keep those with the larger numbers. The exercise asks for the smaller ones first:
+    """Of equally likely tokens you keep those with the larger numbers. The exercise asks for the smaller numbers first:
     sort the negative probabilities with `kind="stable"`, and do not reverse a rising sort."""
     return reference.top_p(logits[..., ::-1], p, temperature)[..., ::-1]
 
@@ -247,10 +244,19 @@ def anything_goes(logits, p, temperature=1.0):
 
 @top_p.mistake("keeps every token")
 def every_token(logits, p, temperature=1.0):
-    """All tokens are kept, whatever p is. Add up the probabilities from the likeliest on, stop as soon
-    as the sum reaches p, and set the probabilities of all others to zero."""
+    """You keep all tokens, whatever p is. Add up the probabilities from the likeliest on, stop as soon as the sum
+    reaches p, and set the probabilities of all others to zero."""
     checked(p, temperature)
     return softmax(logits / temperature)
+
+
+@top_p.mistake("keeps the tokens from p on")
+def tail(logits, p, temperature=1.0):
+    """You drop the likely tokens and keep the unlikely ones, from the token on at which the running sum reaches p. Keep
+    the likely ones up to and including this token."""
+    checked(p, temperature)
+    with np.errstate(invalid="ignore"):
+        return cut(softmax(logits / temperature), lambda in_order: np.cumsum(in_order, axis=-1) >= p)
 
 
 @top_p.equivalent
@@ -272,7 +278,7 @@ def row_by_row(logits, p, temperature=1.0):
 
 @top_p.equivalent
 def by_masked_logits(logits, p, temperature=1.0):
-    """The softmax once more, over the tokens that are kept."""
+    """Apply the softmax once more, to the tokens that are kept."""
     checked(p, temperature)
     warm = logits / temperature
     order = np.argsort(-warm, axis=-1, kind="stable")
@@ -284,7 +290,7 @@ def by_masked_logits(logits, p, temperature=1.0):
 
 @top_p.equivalent
 def by_counting(logits, p, temperature=1.0):
-    """How many tokens of each row are needed."""
+    """Count how many tokens of each row are needed."""
     checked(p, temperature)
     probabilities = softmax(logits / temperature)
     order = np.argsort(-probabilities, axis=-1, kind="stable")

@@ -1,6 +1,8 @@
-"""The weights that chapter 10 asks for: the form of the file, the withheld words, and the points for each error rate.
+"""Grade the weights that chapter 10 asks for: check the form of the file, and give points for the error rate on
+withheld words.
 
-`benchmarks/weights.py` trains the models of ten seeds, and prints the error rates from which the limits were chosen.
+`benchmarks/weight_limits.py` trains the models of ten seeds, and prints the error rates from which the limits were
+chosen.
 """
 
 from collections.abc import Mapping
@@ -17,25 +19,28 @@ from solutions.parameters import flatten, named
 from solutions.pronunciations import Words, encode, load_words, spelled
 
 FOLDER = Path(__file__).parent
-N_WORDS = 1000
+N_WITHHELD, N_WORDS = 4000, 1000
 EXAMPLES = ("choir", "colonel", "knight")
 
-DECODER = """
+MODEL = """
 import numpy as np
 
 from solutions.letters_to_sounds import fresh_model, transcribe
 from solutions.parameters import unflatten
 
 
-def transcribed(weights, rows):
+def written(weights, rows):
     # In groups of words that are about as long, because a group is decoded until its last word ends.
     params = unflatten(weights.astype(np.float32), fresh_model(0))
     lengths = (rows != 0).sum(axis=1)
-    written = np.zeros((len(rows), 20), np.int64)
+    texts = np.zeros((len(rows), 20), np.int64)
     for group in np.array_split(np.argsort(lengths, kind="stable"), 3):
         tokens = transcribe(params, rows[group, : lengths[group[-1]]])
-        written[group, : tokens.shape[1]] = tokens
-    return written
+        texts[group, : tokens.shape[1]] = tokens
+    return texts
+
+
+measured = written
 """
 
 
@@ -45,10 +50,10 @@ def known() -> Words:
     return load_words(REPO / "chapters" / "pronunciations.npz")["known"]
 
 
-def withheld(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return letters and sounds of a course's words: N_WORDS of those that students do not have."""
+def withheld(seed: int, n: int = N_WORDS) -> tuple[np.ndarray, np.ndarray]:
+    """Return letters and sounds of n words that students do not have, chosen for a course."""
     letters, sounds = load_words(FOLDER / "withheld.npz")["withheld"]
-    chosen = np.random.default_rng(seed).choice(len(letters), N_WORDS, replace=False)
+    chosen = np.random.default_rng(seed).choice(len(letters), n, replace=False)
     return letters[chosen], sounds[chosen]
 
 
@@ -71,7 +76,7 @@ def retrained(recipe: Mapping[str, float]) -> np.ndarray:
 
 
 def work(recipe: Mapping[str, float]) -> float:
-    tokens = max(recipe["tokens"], model.RECIPE["tokens"])  # `trained` keeps models by the step, however short it is
+    tokens = max(recipe["tokens"], model.RECIPE["tokens"])  # `trained` keeps models by the step, even in a short run
     return recipe["steps"] * tokens / (model.RECIPE["steps"] * model.RECIPE["tokens"])
 
 
@@ -82,10 +87,11 @@ hand_in = HandIn(
         taken_seed=model.RECIPE["seed"],
     ),
     section="Hand in weights",
-    tiers=(Tier(1.0, 0.50), Tier(1.0, 0.25), Tier(1.0, 0.19), Tier(1.0, 0.17)),
-    decoder=DECODER,
+    tiers=tuple(Tier(1.0, limit, f"at most {limit:.0%} errors") for limit in (0.50, 0.25, 0.19, 0.17)),
+    model=MODEL,
     withheld=withheld,
-    error_rate=error_rate,
+    figure=error_rate,
+    sentence="{figure:.1%} of the sounds of {n:,} withheld words are wrong.",
     examples=EXAMPLES,
     encoded=lambda words: encode(list(words)),
     spelled=spelled,

@@ -1,1 +1,1 @@
-"""Chapter 5, residual connections and layer normalisation: its exercises, each in a file of its own."""
+"""Exercises of chapter 5, residual connections and layer normalisation, one in each file."""

@@ -1,5 +1,3 @@
-"""add_norm_backward: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
@@ -13,7 +11,6 @@ add_norm_backward = Exercise(
     outputs={"grad_x": "... d_model", "grad_update": "... d_model", "grad_params": ""},
     order=("grad_params", "grad_x", "grad_update"),
     section="Add and norm",
-    uses=("layer_norm_backward",),
 )
 
 
@@ -51,8 +48,8 @@ def round_the_norm(grad_output, cache):
 
 @add_norm_backward.mistake("shares the gradient between the two terms")
 def halved(grad_output, cache):
-    """Each term gets half. A sum does not divide its gradient: if x grows by one, the sum grows by one, and the same
-    is true of the update. Both get the whole."""
+    """Each term gets half of the gradient. A sum does not divide its gradient: if x grows by one, the sum grows by one,
+    and the same is true of the update. Both get the whole gradient."""
     grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x / 2, grad_update / 2, grad_params
 
@@ -60,7 +57,7 @@ def halved(grad_output, cache):
 @add_norm_backward.mistake("adds both terms' gradients into x's")
 def twice_to_x(grad_output, cache):
     """grad_x contains the update's gradient as well. The gradient through the sub-layer is added later, after the
-    sub-layer's own backward pass. Here x gets the gradient of the residual path alone."""
+    sub-layer's own backward pass. Here x gets only the gradient of the residual path."""
     grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x + grad_update, grad_update, grad_params
 
@@ -83,21 +80,14 @@ def dropout_forgotten(grad_output, cache):
 
 @add_norm_backward.mistake("exchanges the stream and the update")
 def exchanged(grad_output, cache):
-    """The gradients of x and of the update are swapped. Without dropout they are equal. With dropout, only the update's
+    """You swap the gradients of x and of the update. Without dropout they are equal. With dropout, only the update's
     gradient has zeros."""
     grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_update, grad_x, grad_params
 
 
-@add_norm_backward.mistake("exchanges gain and bias")
-def gain_for_bias(grad_output, cache):
-    """The gradients of gain and bias are swapped. layer_norm_backward returns them in the order x, gain, bias."""
-    grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
-    return grad_x, grad_update, {"gain": grad_params["bias"], "bias": grad_params["gain"]}
-
-
 def unfold_add_norm(norm_backward):
-    """A right add_norm_backward made with another right norm backward."""
+    """Return a right add_norm_backward that uses another right backward pass of the norm."""
 
     def backward(grad_output, cache):
         scale, norm_cache = cache
@@ -117,7 +107,7 @@ def both_round_the_norm(grad_output, cache):
 
 @add_norm_backward.mistake("adds a path that goes past the norm", reread="Before or after?")
 def past_the_norm_too(grad_output, cache):
-    """grad_output is added to grad_x. In pre-norm the stream does go past the norm, but here it only goes *through*
+    """You add grad_output to grad_x. In pre-norm the stream does go past the norm, but here it only goes *through*
     it."""
     grad_x, grad_update, grad_params = reference.add_norm_backward(grad_output, cache)
     return grad_x + grad_output, grad_update, grad_params
@@ -125,9 +115,18 @@ def past_the_norm_too(grad_output, cache):
 
 @add_norm_backward.mistake("goes back through dropout before the norm", reread="Dropout")
 def dropout_first(grad_output, cache):
-    """You multiply by dropout's scale before you go through the norm. On the way back, the last step comes first: the
-    norm, then the sum, and dropout on the update's path alone. Without dropout this does not show."""
+    """You multiply by dropout's scale before you go through the norm. The backward pass begins with the last step:
+    first the norm, then the sum, then dropout on the update's path only. Without dropout this does not show."""
     return reference.add_norm_backward(dropout_backward(grad_output, cache[0]), (1.0, cache[1]))
+
+
+@add_norm_backward.mistake("scales the gradient where dropout dropped", reread="Dropout")
+def mask_not_applied(grad_output, cache):
+    """You divide the update's gradient by 1 - rate, but do not set it to zero where dropout dropped an entry. A
+    dropped entry has no influence on the output. Multiply by the scale in dropout's cache, which contains the zeros and
+    the factor."""
+    grad_x, _, grad_params = reference.add_norm_backward(grad_output, cache)
+    return grad_x, grad_x * np.asarray(cache[0]).max().astype(grad_x.dtype), grad_params
 
 
 @add_norm_backward.equivalent

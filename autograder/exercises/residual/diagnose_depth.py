@@ -1,52 +1,72 @@
-"""diagnose_depth: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.diagnoses import one_of_each, overlooked, renamed
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from solutions import depth as reference
 from solutions.broken_stacks import stack_record
 
 diagnose_depth = Exercise(reference.diagnose_depth, outputs={"bug": "", "first": ""}, section="Read a broken stack")
+wrong = short_mistakes(diagnose_depth)
+
+# From one row to the next, the spread or the gradient either falls below the first factor or stays above the second.
+FALLS, NEARLY_ONE = 0.7, 0.97
+GONE, THERE = 0.1, 0.4  # shares of the stream that are left
 
 
 def records(draw, *bugs):
-    return one_of_each(draw, "stack", bugs, lambda bugs: ({"record": stack_record(bug, draw.rng)[0]} for bug in bugs))
+    return one_of_each(draw, "stack", bugs, lambda bugs: ({"record": clear_record(bug, draw.rng)[0]} for bug in bugs))
 
 
-@diagnose_depth.cases("the way past the sub-layer", points=2)
+def clear_record(bug, rng):
+    """Draw records until one is clear enough for any sensible threshold. Return the record and the sub-layer with the
+    bug."""
+    while True:
+        record, first = stack_record(bug, rng)
+        before, after, gradients = record["stream"][:-1], record["stream"][1:], record["stream_gradients"]
+        grows = after.std(axis=(1, 2)) / before.std(axis=(1, 2))
+        kept = np.sum(before * after, axis=(1, 2)) / np.sum(before * before, axis=(1, 2))
+        if (
+            nothing_between(FALLS, NEARLY_ONE, grows)
+            and nothing_between(FALLS, NEARLY_ONE, gradients[:-1] / gradients[1:])
+            and nothing_between(GONE, THERE, kept[grows < FALLS])
+        ):
+            return record, first
+
+
+def nothing_between(low, high, values):
+    return ((values < low) | (values > high)).all()
+
+
+@diagnose_depth.cases("the way past the sub-layer", points=4)
 def _(draw):
     yield from records(draw, "residual missing", "residual missing on the way back", "stream normalised")
 
 
-@diagnose_depth.cases("the norm", points=1)
+@diagnose_depth.cases("the norm", points=2)
 def _(draw):
     yield from records(draw, "norm after the sum", "norm missing", "norm over the words")
 
 
-@diagnose_depth.cases("the weights", points=2)
+@diagnose_depth.cases("the weights", points=4)
 def _(draw):
     yield from records(draw, "gain at zero", "w_out at zero", "w_in not scaled", "w_out not scaled")
 
 
 def with_first(diagnosis, change):
-    """Return the diagnosis, with another sub-layer where there is one."""
+    """Return the diagnosis with another sub-layer, if it names one."""
     bug, first = diagnosis
     return bug, first if first is None else change(first)
 
 
-@diagnose_depth.mistake("names the row of the stream that leaves the sub-layer")
-def one_late(record):
-    """Your sub-layer is one too high. Row `l` of `stream` *enters* sub-layer `l`, so a row that is wrong comes from the
-    sub-layer below it."""
-    return with_first(reference.diagnose_depth(record), lambda first: first + 1)
-
-
-@diagnose_depth.mistake("names the sub-layer below")
-def one_early(record):
-    """Your sub-layer is one too low. The gradient is walked from the top down, so the sub-layers *below* a bug show it
-    in their gradients, and have no bug themselves."""
-    return with_first(reference.diagnose_depth(record), lambda first: first - 1)
+wrong("one_late", lambda record: with_first(reference.diagnose_depth(record), lambda first: first + 1))("""
+    names the row of the stream that leaves the sub-layer
+    Your sub-layer is one too high. Row `l` of `stream` *enters* sub-layer `l`, so a row that is wrong comes from the
+    sub-layer below it.""")
+wrong("one_early", lambda record: with_first(reference.diagnose_depth(record), lambda first: first - 1))("""
+    names the sub-layer below
+    Your sub-layer is one too low. The gradient runs from the top down, so the sub-layers *below* a bug show it in their
+    gradients, but have no bug themselves.""")
 
 
 @diagnose_depth.mistake("names the top sub-layer")
@@ -56,31 +76,29 @@ def the_last(record):
     return with_first(reference.diagnose_depth(record), lambda first: len(record["gain_gradients"]) - 1)
 
 
-@diagnose_depth.mistake("names the bottom sub-layer")
-def the_lowest(record):
-    """You name sub-layer 0. All gradients below a bug differ from those of a healthy stack, and so does the lowest. The
-    bug is where the gradient changes from one sub-layer to the next."""
-    return with_first(reference.diagnose_depth(record), lambda first: 0)
+wrong("the_lowest", lambda record: with_first(reference.diagnose_depth(record), lambda first: 0))("""
+    names the bottom sub-layer
+    You name sub-layer 0. All gradients below a bug differ from those of a healthy stack, including the lowest. The bug
+    is where the gradient changes from one sub-layer to the next.""")
 
 
 @diagnose_depth.mistake("gives a sub-layer to a healthy stack")
 def layer_for_nothing(record):
-    """Where the bug is "nothing", `first` must be None: no sub-layer has a bug. You return 0."""
+    """If the bug is "nothing", `first` must be None: no sub-layer has a bug. You return 0."""
     bug, first = reference.diagnose_depth(record)
     return bug, 0 if first is None else first
 
 
 @diagnose_depth.mistake("gives -1 as the sub-layer of a healthy stack")
 def minus_one_for_nothing(record):
-    """Where the bug is "nothing", `first` must be None. You return -1, which Python reads as the last sub-layer."""
+    """If the bug is "nothing", `first` must be None. You return -1, which Python reads as the last sub-layer."""
     bug, first = reference.diagnose_depth(record)
     return bug, -1 if first is None else first
 
 
-@diagnose_depth.mistake("returns the sub-layer before the name")
-def layer_first(record):
-    """You return `(first, bug)`. The name comes first: `(bug, first)`."""
-    return reference.diagnose_depth(record)[::-1]
+wrong("layer_first", lambda record: reference.diagnose_depth(record)[::-1])("""
+    returns the sub-layer before the name
+    You return `(first, bug)`. The name comes first: `(bug, first)`.""")
 
 
 @diagnose_depth.mistake("takes the growth of a healthy stream for a bug")
@@ -93,43 +111,43 @@ def growth_as_a_bug(record):
 
 @diagnose_depth.mistake("looks at the activations alone")
 def activations_alone(record):
-    """You call a stack healthy whose activations are all right. A bug of the backward pass changes no activation: look
-    at `stream_gradients`, which must not fall from one row to the row below."""
+    """You call a stack healthy because its activations are all right. A bug of the backward pass changes no activation:
+    look at `stream_gradients`, which must not fall from one row to the row below."""
     return overlooked(reference.diagnose_depth(record), ["residual missing on the way back"])
 
 
 @diagnose_depth.mistake("does not look at the other words")
 def other_words_ignored(record):
-    """You overlook a norm over the words. Its rows look like any others. But this stack has no attention, so where the
-    last word alone changes, no other word may move: see `moved`."""
+    """You overlook a norm over the words. Its rows look like any others. But this stack has no attention, so if only
+    the last word changes, no other word may move: see `moved`."""
     return overlooked(reference.diagnose_depth(record), ["norm over the words"])
 
 
 @diagnose_depth.mistake("does not look for gradients of zero")
 def zeros_overlooked(record):
-    """You overlook parameters that get no gradient. A length of exactly zero never comes by chance: it says that the
-    parameter is not used, or that a zero stands behind it."""
+    """You overlook parameters that get no gradient. A length of exactly zero never occurs by chance. Either the stack
+    does not use the parameter, or a zero after it stops the gradient."""
     return overlooked(reference.diagnose_depth(record), ["gain at zero", "w_out at zero", "norm missing"])
 
 
 @diagnose_depth.mistake("takes a gain of zero for a w_out of zero")
 def gain_as_w_out(record):
     """In both stacks the update is zero. A gain of zero makes the hidden values zero, so that not even `w_out` gets a
-    gradient. A `w_out` of zero gets one, and is no longer zero after a step."""
+    gradient. A `w_out` of zero gets a gradient, and is no longer zero after a step."""
     return renamed(reference.diagnose_depth(record), ["gain at zero"], to="w_out at zero")
 
 
 @diagnose_depth.mistake("takes a w_out of zero for a gain of zero")
 def w_out_as_gain(record):
-    """In both stacks the update is zero, and the gain and `w_in` get no gradient. If `w_out` gets one, its input is not
-    zero, so the gain is not zero either: `w_out` is."""
+    """In both stacks the update is zero, and the gain and `w_in` get no gradient. If `w_out` gets a gradient, its input
+    is not zero, so the gain is not zero either: `w_out` is zero."""
     return renamed(reference.diagnose_depth(record), ["w_out at zero"], to="gain at zero")
 
 
 @diagnose_depth.mistake("takes every large update for a w_out that is not scaled")
 def always_w_out(record):
-    """A large update comes from `w_in` as well as from `w_out`, since relu passes a factor on. The gradients tell: a
-    large `w_in` makes the hidden values large, and with them the gradient of `w_out`."""
+    """A large update comes from `w_in` as well as from `w_out`, since relu passes a factor on. The gradients
+    distinguish them: a large `w_in` makes the hidden values large, and with them the gradient of `w_out`."""
     return renamed(reference.diagnose_depth(record), ["w_in not scaled"], to="w_out not scaled")
 
 
@@ -144,8 +162,8 @@ def weights_exchanged(record):
 
 @diagnose_depth.mistake("takes a missing norm for weights that are not scaled")
 def missing_norm_as_weights(record):
-    """Without its norm a sub-layer reads the whole stream, and its update is too large. So it is if the weights are not
-    scaled. But a norm that is not used has a gain without a gradient."""
+    """Without its norm, a sub-layer reads the stream at full size, and its update is too large. The update is also too
+    large if the weights are not scaled. But if the norm is missing, its gain gets no gradient."""
     return renamed(reference.diagnose_depth(record), ["norm missing"], to="w_out not scaled")
 
 
@@ -158,33 +176,36 @@ def normalised_as_missing(record):
 
 @diagnose_depth.mistake("takes a missing residual for a normalised stream")
 def missing_as_normalised(record):
-    """In both stacks the spread of the stream falls. Ask whether the rows behind the sub-layer still have to do with
-    those in front of it: their products are near zero if the stream itself is gone."""
+    """In both stacks the spread of the stream falls. Check whether the rows after the sub-layer are still related to
+    those before it: their products are near zero if the stream itself is gone."""
     return renamed(reference.diagnose_depth(record), ["residual missing"], to="stream normalised")
 
 
 @diagnose_depth.mistake("takes a norm after the sum for a normalised stream")
 def after_as_normalised(record):
-    """In both stacks the stream is still there and has a smaller spread. Behind a norm, each word's row has a standard
-    deviation of 1. Where the update was added behind the norm, the rows have larger and different ones."""
+    """In both stacks the stream is still there and has a smaller spread. After a norm, each word's row has a standard
+    deviation of 1. If the update is added after the norm, the rows have larger and different standard deviations."""
     return renamed(reference.diagnose_depth(record), ["norm after the sum"], to="stream normalised")
 
 
 @diagnose_depth.mistake("takes a residual missing in the backward pass for one missing in the forward pass")
 def back_as_forward(record):
-    """You name a missing residual where the gradient falls. If the activations show nothing at this sub-layer, the
-    forward pass is right, and the sum is missing in the backward pass alone."""
+    """You name a missing residual when the gradient falls. If the activations show nothing at this sub-layer, the
+    forward pass is right, and the sum is missing only in the backward pass."""
     return renamed(reference.diagnose_depth(record), ["residual missing on the way back"], to="residual missing")
 
 
 def shape_of(rows):
-    """Return rows (words, d_model) without mean and size: what two rows that differ by a norm have in common."""
+    """Remove mean and size from the rows (words, d_model). Two rows that differ only by a norm become equal."""
     centred = rows - rows.mean(axis=-1, keepdims=True)
     return centred / np.linalg.norm(centred)
 
 
-def what_it_is(record, layer):
-    """Return the name of the bug of a sub-layer, or None: one question after the other."""
+def what_it_is(record, layer, falls=0.8, large=3):
+    """Return the name of a sub-layer's bug, or None.
+
+    falls: the factor below which the spread or the gradient falls. large: the factor above which an update is large.
+    """
     gain, w_in, w_out = (record[f"{name}_gradients"][layer] for name in ("gain", "w_in", "w_out"))
     enters, leaves = record["stream"][layer : layer + 2]
     if not w_in:
@@ -193,29 +214,39 @@ def what_it_is(record, layer):
         return "norm missing"
     if np.allclose(leaves.var(axis=-1), 1, atol=1e-2):
         return "norm after the sum"
-    if leaves.var() < 0.8 * enters.var():
+    if leaves.std() < falls * enters.std():
         return "stream normalised" if (shape_of(enters) * shape_of(leaves)).sum() > 0.5 else "residual missing"
     if record["moved"][layer + 1, 0] > 1e-9:
         return "norm over the words"
     others = np.delete(np.diff(record["stream"], axis=0), layer, axis=0)
-    if (leaves - enters).var() > 9 * np.mean(others.var(axis=(1, 2))):
+    if (leaves - enters).var() > large**2 * np.mean(others.var(axis=(1, 2))):
         neighbour = record["w_out_gradients"][layer - 1] / record["w_in_gradients"][layer - 1]
         return "w_in not scaled" if w_out / w_in > neighbour else "w_out not scaled"
     below, above = record["stream_gradients"][layer : layer + 2]
-    return "residual missing on the way back" if below < 0.75 * above else None
+    return "residual missing on the way back" if below < falls * above else None
 
 
 @diagnose_depth.equivalent
-def sub_layer_by_sub_layer(record):
+def sub_layer_by_sub_layer(record, **thresholds):
     for layer in range(len(record["gain_gradients"])):
-        if bug := what_it_is(record, layer):
+        if bug := what_it_is(record, layer, **thresholds):
             return bug, layer
     return "nothing", None
 
 
 @diagnose_depth.equivalent
+def at_the_least_change(record):
+    return sub_layer_by_sub_layer(record, falls=0.96, large=2)
+
+
+@diagnose_depth.equivalent
+def at_large_changes_alone(record):
+    return sub_layer_by_sub_layer(record, falls=0.71, large=4)
+
+
+@diagnose_depth.equivalent
 def from_the_top(record):
-    """From the top down, as the gradient goes, and a list with a NumPy number."""
+    """Go from the top down, like the gradient, and return a list with a NumPy number."""
     found = ["nothing", None]
     for layer in np.arange(len(record["gain_gradients"]))[::-1]:
         if bug := what_it_is(record, layer):
@@ -225,7 +256,7 @@ def from_the_top(record):
 
 @diagnose_depth.equivalent
 def by_logarithms(record):
-    """Steps of logarithms against their median, and the update before the stream."""
+    """Compare differences of logarithms with their median, and look at the update before the stream."""
     after, lengths = record["stream"][1:], np.linalg.norm(record["stream"], axis=(1, 2))
     updates = np.linalg.norm(np.diff(record["stream"], axis=0), axis=(1, 2))
     usual = np.median(updates)

@@ -1,28 +1,29 @@
-"""encoder_layer: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
-from autograder.exercises.residual.add_norm import (
-    no_stream,
-    norm_of_stream,
-    norm_of_update,
+from autograder.authoring.short_mistakes import short_mistakes
+from autograder.exercises.residual.layer_norm import by_einsum, with_var
+from autograder.exercises.residual.shared import (
+    attend,
+    generator,
+    plain_norm,
     row_for_row,
-    sum_of_a_stack,
-    update_enlarged_twice,
-    written_out,
+    sentences,
+    some_hidden,
+    think,
+    unit_by_unit,
+    with_einsum,
 )
-from autograder.exercises.residual.feed_forward import half_of_sum_and_size, unit_by_unit, with_einsum
-from autograder.exercises.residual.shared import attend, generator, plain_norm, sentences, some_hidden, think
 from solutions import residual as reference
 from solutions.dropout import dropout
+from solutions.residual import add_norm
 
 encoder_layer = Exercise(
     reference.encoder_layer,
     outputs={"output": "... T d_model", "cache": UNJUDGED},
     section="The encoder layer",
-    uses=("add_norm", "feed_forward", "layer_norm"),
 )
+wrong = short_mistakes(encoder_layer)
 
 
 @encoder_layer.cases("the idea", points=2)
@@ -50,46 +51,161 @@ def _(draw):
     yield "a mask (T,), one row for all queries", inputs | {"mask": some_hidden(inputs["x"])[-2]}
 
 
-def normed_sum(x, update, params, rate=0.0, rng=None):
-    return reference.add_norm(x, update, params, rate, rng)[0]
+def layered(
+    x, params, n_heads, mask=None, rate=0.0, rng=None, *,
+    add=add_norm, add_first=None, add_last=None, norms=("norm_attention", "norm_feed_forward"),
+    read=lambda x, attended, middle: middle, stream=lambda x, middle: middle,
+):  # fmt: skip
+    """Run the layer with some of its parts replaced.
+
+    add, add_first, add_last: "Add & Norm", in both places or in one. read: what the feed-forward reads. stream: to what
+    its output is added.
+    """
+    attended = attend(x, params, n_heads, mask)
+    middle, _ = (add_first or add)(x, attended, params[norms[0]], rate, rng)
+    thought = think(read(x, attended, middle), params)
+    return (add_last or add)(stream(x, middle), thought, params[norms[1]], rate, rng)
 
 
-@encoder_layer.mistake("uses the first norm twice")
-def first_norm_twice(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """Both sums go through norm_attention, and norm_feed_forward is never used. Fresh norms are all alike, so a
-    comparison with a fresh layer passes, but the second norm never learns."""
-    params = params | {"norm_feed_forward": params["norm_attention"]}
-    return reference.encoder_layer(x, params, n_heads, mask, rate, rng)
+def no_stream(x, update, params, rate, rng):
+    return plain_norm(dropout(update, rate, rng)[0], params), None
 
 
-@encoder_layer.mistake("exchanges the two norms")
-def norms_exchanged(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """norm_feed_forward is used after the attention and norm_attention after the feed-forward. This does not show as
-    long as both are fresh."""
-    other = {"norm_attention": params["norm_feed_forward"], "norm_feed_forward": params["norm_attention"]}
-    return reference.encoder_layer(x, params | other, n_heads, mask, rate, rng)
+def no_norm(x, update, params, rate, rng):
+    return x + dropout(update, rate, rng)[0], None
 
 
-@encoder_layer.mistake("takes the second residual from the layer's input")
-def from_the_input(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The feed-forward's update is added to the x that entered the *layer*. Add it to the array that the feed-forward
-    read, the stream after the attention. In your code, what the attention found never reaches the sum."""
-    middle = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
-    return normed_sum(x, think(middle, params), params["norm_feed_forward"], rate, rng), None
+def stream_twice(x, update, params, rate, rng):
+    return add_norm(x, x + update, params, rate, rng)
 
 
-@encoder_layer.mistake("feeds the layer's input to the feed-forward")
-def in_parallel(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The feed-forward gets the x that entered the layer and never sees what the attention found. It should read the
-    stream after the first Add & Norm."""
-    middle = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
-    return normed_sum(middle, think(x, params), params["norm_feed_forward"], rate, rng), None
+def never_dropped(x, update, params, rate, rng):
+    return add_norm(x, update, params)
+
+
+wrong("first_norm_twice", layered, norms=("norm_attention", "norm_attention"))("""
+    uses the first norm twice
+    Both sums go through norm_attention, and you never use norm_feed_forward. Fresh norms are all alike, so a comparison
+    with a fresh layer passes, but the second norm never learns.""")
+wrong("norms_exchanged", layered, norms=("norm_feed_forward", "norm_attention"))("""
+    exchanges the two norms
+    You use norm_feed_forward after the attention and norm_attention after the feed-forward. This does not show as long
+    as both norms are fresh.""")
+wrong("from_the_input", layered, stream=lambda x, middle: x)("""
+    takes the second residual from the layer's input
+    You add the feed-forward's update to the x that entered the *layer*. Add it to the array that the feed-forward read,
+    the stream after the attention. In your code, the attention's output reaches the layer's output only through the
+    feed-forward, and not along the stream.""")
+wrong("in_parallel", layered, read=lambda x, attended, middle: x)("""
+    feeds the layer's input to the feed-forward
+    The feed-forward gets the x that entered the layer and never sees the attention's output. It should read the stream
+    after the first Add & Norm.""")
+wrong("thinks_about_the_update", layered, read=lambda x, attended, middle: attended)("""
+    feeds the attention's output to the feed-forward, before Add & Norm
+    The feed-forward gets what the attention returned, before Add & Norm. It should read the stream *after* the first
+    Add & Norm.""")
+wrong("mask_ignored", layered, mask=None)("""
+    ignores the mask
+    The mask does not reach the attention, so words attend to padding. This does not show until a batch contains
+    sentences of different lengths.""")
+wrong("no_stream", layered, add=no_stream)("""
+    leaves out both residual connections -> Add and norm
+    You normalise what each sub-layer returns, without x. What a sub-layer did not pass on is lost, and so is the
+    gradient's direct path back.""")
+wrong("attention_without_stream", layered, add_first=no_stream)("""
+    leaves out the residual around attention -> Add and norm
+    The stream stops at the attention: you normalise its output alone, without x. Each position then loses its own
+    content.""")
+wrong("thinking_without_stream", layered, add_last=no_stream)("""
+    leaves out the residual around the feed-forward -> Add and norm
+    The first sum is there, but the second is not: you normalise the feed-forward's output alone. Each sub-layer has a
+    residual connection.""")
+wrong("no_norm", layered, add=no_norm)("""
+    leaves out both norms -> Add and norm
+    The sums are right, but you do not normalise them: the "Norm" of "Add & Norm" is missing.""")
+wrong("without_first_norm", layered, add_first=no_norm)("""
+    leaves out the first norm -> Add and norm
+    You do not normalise the sum after the attention, only the last sum. Normalise both.""")
+wrong("without_second_norm", layered, add_last=no_norm)("""
+    leaves out the second norm -> Add and norm
+    You do not normalise the last sum, which is the layer's output. Normalise both sums.""")
+wrong("stream_added_twice", layered, add=stream_twice)("""
+    adds the stream twice -> Add and norm
+    You add the stream to each sub-layer's output before you call `add_norm`, which adds it once more. Pass the
+    sub-layer's output as it is.""")
+wrong("stream_twice_in_front", layered, add_first=stream_twice)("""
+    adds the stream twice around the attention -> Add and norm
+    You add the stream to the attention's output before you call `add_norm`, which adds it once more. The feed-forward
+    is right. Pass the attention's output as it is.""")
+wrong("stream_twice_at_the_end", layered, add_last=stream_twice)("""
+    adds the stream twice around the feed-forward -> Add and norm
+    You add the stream to the feed-forward's output before you call `add_norm`, which adds it once more. The attention
+    is right. Pass the feed-forward's output as it is.""")
+wrong(
+    "norm_of_update",
+    layered,
+    add=lambda x, update, params, rate, rng: (x + no_stream(x, update, params, rate, rng)[0], None),
+)("""
+    normalises the updates only -> Add and norm
+    You compute x + norm(update) after each sub-layer. In the paper's order the norm comes last, after the sum: norm(x +
+    update).""")
+wrong(
+    "norm_of_stream",
+    layered,
+    add=lambda x, update, params, rate, rng: no_norm(plain_norm(x, params), update, params, rate, rng),
+)("""
+    normalises the stream only -> Add and norm
+    You compute norm(x) + update after each sub-layer: you normalise the stream before you add the update. Normalise the
+    *sum*.""")
+wrong("never_drops", layered, add=never_dropped)("""
+    does not drop -> Dropout
+    You do not use `rate` and `rng`, so nothing is ever dropped. Pass them to both sums.""")
+wrong("dropout_once", layered, add_last=never_dropped)("""
+    drops the attention's output only -> Dropout
+    You add the feed-forward's output whole. Dropout applies to both outputs, first the attention's, then the
+    feed-forward's.""")
+wrong("dropout_after_thinking", layered, add_first=never_dropped)("""
+    drops the feed-forward's output only -> Dropout
+    You add the attention's output whole. Dropout applies to both outputs, first the attention's, then the
+    feed-forward's.""")
+wrong(
+    "drops_the_sum",
+    layered,
+    add=lambda x, update, params, rate, rng: (plain_norm(dropout(x + update, rate, rng)[0], params), None),
+)("""
+    drops the stream too -> Dropout
+    You apply dropout to the sums, so the stream itself loses entries, and more entries with each layer. Drop only the
+    updates. Without dropout the two agree.""")
+wrong(
+    "drops_the_stream",
+    layered,
+    add=lambda x, update, params, rate, rng: add_norm(dropout(x, rate, rng)[0], update, params),
+)("""
+    drops the stream in place of the updates -> Dropout
+    You drop entries of x and leave the updates whole. Dropout may drop entries of an update, but the stream must arrive
+    whole.""")
+wrong(
+    "drops_after", layered, add=lambda x, update, params, rate, rng: dropout(plain_norm(x + update, params), rate, rng)
+)("""
+    drops after the norms -> Dropout
+    Your dropout comes last, after sum and norm. The paper applies it to the output of each sub-layer, *before* the
+    sum.""")
+
+
+@encoder_layer.mistake("enlarges the updates twice", reread="Dropout")
+def update_enlarged_twice(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """You divide what dropout keeps of an update by 1 - rate once more. `dropout` has already divided it, to make up
+    for what it drops. Without dropout the two agree."""
+    factor = 1 if rng is None else 1 / (1 - rate)
+    return layered(
+        x, params, n_heads, mask, rate, rng, add=lambda x, update, *rest: add_norm(x, factor * update, *rest)
+    )
 
 
 @encoder_layer.mistake("puts the norms before the sub-layers", reread="Before or after?")
 def pre_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """This is a pre-norm layer, x + sublayer(norm(x)). It is a good layer, but not the paper's. There the norm comes
-    after the sum, and the weights of one layer do not fit the other."""
+    """This is a pre-norm layer, x + sublayer(norm(x)). It is a good layer, but not the paper's. In the paper the norm
+    comes after the sum, and weights trained for one kind of layer do not fit the other."""
     attended = attend(plain_norm(x, params["norm_attention"]), params, n_heads, mask)
     x = x + dropout(attended, rate, rng)[0]
     thought_of = think(plain_norm(x, params["norm_feed_forward"]), params)
@@ -98,144 +214,38 @@ def pre_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
 
 @encoder_layer.mistake("takes the residual from the normalised stream", reread="Before or after?")
 def normalised_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """You normalise first, and then add the sub-layer's output to the *normalised* x: neither post-norm, norm(x +
-    f(x)), nor pre-norm, x + f(norm(x)). The stream itself is overwritten at each norm."""
+    """You normalise first, and then add the sub-layer's output to the *normalised* x. This is neither post-norm, norm(x
+    + f(x)), nor pre-norm, x + f(norm(x)). Each norm overwrites the stream itself."""
     x = plain_norm(x, params["norm_attention"])
     x = x + dropout(attend(x, params, n_heads, mask), rate, rng)[0]
     x = plain_norm(x, params["norm_feed_forward"])
     return x + dropout(think(x, params), rate, rng)[0], None
 
 
-@encoder_layer.mistake("normalises the stream before it is added", reread="Before or after?")
-def stream_normalised_first(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """Each sub-layer gets the stream as it is, and its output is added to the *normalised* stream: norm(x) + f(x). The
-    sum is never normalised. The paper's order is norm(x + f(x)): first the sum, then the norm."""
-    x = norm_of_stream(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)[0]
-    return norm_of_stream(x, think(x, params), params["norm_feed_forward"], rate, rng)
-
-
 @encoder_layer.mistake("puts the feed-forward before the attention")
 def thinks_first(x, params, n_heads, mask=None, rate=0.0, rng=None):
     """The feed-forward comes before the attention. The order is attention, then feed-forward: first gather information
     from the other positions, then process it."""
-    x = normed_sum(x, think(x, params), params["norm_feed_forward"], rate, rng)
-    return normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng), None
+    x, _ = add_norm(x, think(x, params), params["norm_feed_forward"], rate, rng)
+    return add_norm(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
 
 
-@encoder_layer.mistake("leaves out the residual around attention", reread="Add and norm")
-def attention_without_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The stream stops at the attention: its output alone is normalised, without x. Each position then loses its own
-    content."""
-    middle = no_stream(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)[0]
-    return normed_sum(middle, think(middle, params), params["norm_feed_forward"], rate, rng), None
-
-
-@encoder_layer.mistake("leaves out the residual around the feed-forward", reread="Add and norm")
-def thinking_without_stream(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The first sum is there, but the second is not: the feed-forward's output alone is normalised. Each sub-layer has
-    a residual connection."""
-    middle = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
-    return no_stream(middle, think(middle, params), params["norm_feed_forward"], rate, rng)[0], None
-
-
-@encoder_layer.mistake("ignores the mask")
-def mask_ignored(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The mask does not reach the attention, so words attend to padding. This does not show until a batch contains
-    sentences of different lengths."""
-    return reference.encoder_layer(x, params, n_heads, None, rate, rng)
-
-
-@encoder_layer.mistake("drops the attention's output only", reread="Dropout")
-def dropout_once(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """You add the feed-forward's output whole. Dropout applies to both outputs, first the attention's, then the
-    feed-forward's."""
-    x = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
-    return normed_sum(x, think(x, params), params["norm_feed_forward"]), None
-
-
-@encoder_layer.mistake("does not drop", reread="Dropout")
-def layer_without_dropout(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """`rate` and `rng` do not reach the two sums, so nothing is ever dropped."""
-    return reference.encoder_layer(x, params, n_heads, mask)
-
-
-@encoder_layer.mistake("drops the feed-forward's output only", reread="Dropout")
-def dropout_after_thinking(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """You add the attention's output whole. Dropout applies to both outputs, first the attention's, then the
-    feed-forward's."""
-    x = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"])
-    return normed_sum(x, think(x, params), params["norm_feed_forward"], rate, rng), None
-
-
-@encoder_layer.mistake("scales what dropout keeps twice", reread="Dropout")
-def dropout_scaled_twice(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """You divide what dropout keeps by 1 - rate twice. `add_norm` already drops and scales: give it the sub-layer's
-    output as it is. Without dropout the two agree."""
-    x, _ = update_enlarged_twice(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
-    return update_enlarged_twice(x, think(x, params), params["norm_feed_forward"], rate, rng)
-
-
-@encoder_layer.mistake("feeds the attention's output to the feed-forward, before Add & Norm")
-def thinks_about_the_update(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The feed-forward gets what the attention returned, not yet added to the stream and not yet normalised. It should
-    read the stream *after* the first Add & Norm."""
-    attended = attend(x, params, n_heads, mask)
-    middle = normed_sum(x, attended, params["norm_attention"], rate, rng)
-    return normed_sum(middle, think(attended, params), params["norm_feed_forward"], rate, rng), None
-
-
-@encoder_layer.mistake("normalises the updates, not the sums", reread="Add and norm")
-def norms_of_updates(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """Each sub-layer's output is normalised, and then added: x + norm(f(x)). The paper's layer is norm(x + f(x)), the
-    norm after the sum."""
-    x, _ = norm_of_update(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
-    return norm_of_update(x, think(x, params), params["norm_feed_forward"], rate, rng)
-
-
-@encoder_layer.mistake("adds the stream twice", reread="Add and norm")
-def stream_added_twice(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """You add the stream to each sub-layer's output before you call `add_norm`, which adds it once more. Hand the
-    sub-layer's output over as it is."""
-    x = normed_sum(x, x + attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
-    return normed_sum(x, x + think(x, params), params["norm_feed_forward"], rate, rng), None
-
-
-@encoder_layer.mistake("adds the stream twice around the attention", reread="Add and norm")
-def stream_twice_in_front(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """You add the stream to the attention's output before you call `add_norm`, which adds it once more. The
-    feed-forward is right. Hand the attention's output over as it is."""
-    x = normed_sum(x, x + attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
-    return normed_sum(x, think(x, params), params["norm_feed_forward"], rate, rng), None
-
-
-@encoder_layer.mistake("adds the stream twice around the feed-forward", reread="Add and norm")
-def stream_twice_at_the_end(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """You add the stream to the feed-forward's output before you call `add_norm`, which adds it once more. The
-    attention is right. Hand the feed-forward's output over as it is."""
-    x = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
-    return normed_sum(x, x + think(x, params), params["norm_feed_forward"], rate, rng), None
-
-
-@encoder_layer.mistake("leaves out the first norm", reread="Add and norm")
-def without_first_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The sum after the attention goes on as it is, and only the last sum is normalised. Each sum has a norm."""
-    x = x + dropout(attend(x, params, n_heads, mask), rate, rng)[0]
-    return normed_sum(x, think(x, params), params["norm_feed_forward"], rate, rng), None
-
-
-@encoder_layer.mistake("leaves out the second norm", reread="Add and norm")
-def without_second_norm(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    """The layer ends on a sum: its output is not normalised. Each sum has a norm."""
-    x = normed_sum(x, attend(x, params, n_heads, mask), params["norm_attention"], rate, rng)
-    return x + dropout(think(x, params), rate, rng)[0], None
+@encoder_layer.mistake("drops entries of the layer's output, too", reread="Dropout")
+def output_dropped(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    """You apply dropout a third time, to the output of the last norm. Dropout applies only to what each sub-layer
+    returns, before the sum."""
+    output, _ = reference.encoder_layer(x, params, n_heads, mask, rate, rng)
+    return dropout(output, rate, rng)[0], None
 
 
 @encoder_layer.equivalent
-def layer_written_out(x, params, n_heads, mask=None, rate=0.0, rng=None):
-    for part, norm in (("attention", "norm_attention"), ("feed_forward", "norm_feed_forward")):
-        update = attend(x, params, n_heads, mask) if part == "attention" else unit_by_unit(x, params[part])[0]
-        x, _ = written_out(x, update, params[norm], rate, rng)
-    return x, None
+def layer_written_out(*inputs, **named):
+    def add(x, update, params, rate, rng):
+        if rng is not None:
+            update = np.where(rng.random(update.shape) < rate, 0, update / (1 - rate)).astype(x.dtype)
+        return with_var(x + update, params["gain"], params["bias"])
+
+    return layered(*inputs, **named, add=add)
 
 
 @encoder_layer.equivalent
@@ -247,8 +257,11 @@ def layer_by_rows(x, params, n_heads, mask=None, rate=0.0, rng=None):
 
 @encoder_layer.equivalent
 def layer_by_stacks(x, params, n_heads, mask=None, rate=0.0, rng=None):
+    def add(x, update, params):
+        stack = np.stack([x, dropout(update, rate, rng)[0]])
+        return by_einsum(stack.sum(axis=0), params["gain"], params["bias"])
+
     mask = np.True_ if mask is None else mask
     everyone = np.broadcast_to(mask, (*x.shape[:-1], x.shape[-2]))
-    middle, _ = sum_of_a_stack(x, attend(x, params, n_heads, everyone), params["norm_attention"], rate, rng)
-    update, _ = half_of_sum_and_size(middle, params["feed_forward"])
-    return sum_of_a_stack(middle, update, params["norm_feed_forward"], rate, rng)
+    middle, _ = add(x, attend(x, params, n_heads, everyone), params["norm_attention"])
+    return add(middle, unit_by_unit(middle, params["feed_forward"])[0], params["norm_feed_forward"])

@@ -1,14 +1,11 @@
-"""encoder_layer_backward: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.residual.add_norm_backward import (
     add_norm_by_jacobian,
     add_norm_by_rows,
     add_norm_by_statistics,
-    dropout_forgotten,
-    round_the_norm,
 )
 from autograder.exercises.residual.feed_forward_backward import by_sign
 from autograder.exercises.residual.shared import generator, sentences, some_hidden
@@ -20,14 +17,14 @@ encoder_layer_backward = Exercise(
     outputs={"grad_x": "... T d_model", "grad_params": ""},
     order=("grad_params", "grad_x"),
     section="The encoder layer, walked backwards",
-    uses=("add_norm_backward", "feed_forward_backward", "layer_norm_backward"),
 )
+wrong = short_mistakes(encoder_layer_backward)
 
 
 def encoded(draw, n_batch_axes=0, dtype=np.float64, rate=0.0, masked=False):
-    """A cotangent, and the cache of a layer whose rows of attention weights do not quite add up to one.
+    """Return a cotangent, and the cache of a layer in which no row of attention weights adds up to one.
 
-    With rows that do, the key bias's gradient is zero but for rounding, and no two right answers agree on it.
+    If they did, the key bias's gradient would be only rounding, and right answers would differ.
     """
     inputs = sentences(draw, n_batch_axes, dtype)
     mask = some_hidden(inputs["x"], empty=True) if masked else None
@@ -57,9 +54,10 @@ def _(draw):
 
 
 def back(grad_output, cache, add_norm_back=reference.add_norm_backward, round_norm_2=False, round_norm_1=False, **keep):
-    """The layer backwards; a path named in keep with 0 is left out: past_2, thought, past_1, query, key, value.
+    """Run the backward pass of the layer. A 0 in `keep` leaves out a path: past_2, thought, past_1, query, key, value.
 
-    round_norm_2, round_norm_1: what arrives at the norm goes to the feed-forward, or the attention, as it is.
+    round_norm_2, round_norm_1: whether the gradient that arrives at the norm goes straight to the feed-forward, or to
+    the attention.
     """
 
     def kept(path, gradient):
@@ -77,56 +75,37 @@ def back(grad_output, cache, add_norm_back=reference.add_norm_backward, round_no
     return kept("past_1", past) + query + key + value, dict(zip(names, parts, strict=True))
 
 
-@encoder_layer_backward.mistake("loses the residual path past the feed-forward")
-def not_past_the_thinking(grad_output, cache):
-    """Between the two sums, only the gradient that came through the feed-forward goes on. The stream also went past the
-    feed-forward, and where an array was used twice, its gradients add up. All gradients before the feed-forward lack
-    this part."""
-    return back(grad_output, cache, past_2=0)
-
-
-@encoder_layer_backward.mistake("loses the path through the feed-forward")
-def not_through_the_thinking(grad_output, cache):
-    """The gradient goes past the feed-forward and not through it: its own weights get their gradients, but you do not
-    add the gradient that comes back to its input."""
-    return back(grad_output, cache, thought=0)
-
-
-@encoder_layer_backward.mistake("loses the residual path past the attention")
-def not_past_the_attention(grad_output, cache):
-    """grad_x contains the gradient that came through the attention, but not the one that came along the residual
-    connection. The gradients of all parameters are right, so this layer learns, but the layers below do not."""
-    return back(grad_output, cache, past_1=0)
-
-
-@encoder_layer_backward.mistake("loses the path through the attention")
-def not_through_the_attention(grad_output, cache):
-    """grad_x is the gradient of the residual path alone. x went into the attention as well, in three roles."""
-    return back(grad_output, cache, query=0, key=0, value=0)
-
-
-@encoder_layer_backward.mistake("forgets that x was the keys")
-def without_keys(grad_output, cache):
-    """In self-attention x has three roles: query, key and value. The keys' gradient is not added into grad_x."""
-    return back(grad_output, cache, key=0)
-
-
-@encoder_layer_backward.mistake("forgets that x was the values")
-def without_values(grad_output, cache):
-    """In self-attention x has three roles: query, key and value. The values' gradient is not added into grad_x."""
-    return back(grad_output, cache, value=0)
-
-
-@encoder_layer_backward.mistake("keeps the queries' gradient alone")
-def queries_only(grad_output, cache):
-    """Of the three roles of x, you add only the query's gradient into grad_x. multi_head_attention_backward returns the
-    gradients of three inputs, and here all three are the same x."""
-    return back(grad_output, cache, key=0, value=0)
+wrong("not_past_the_thinking", back, past_2=0)("""
+    loses the residual path past the feed-forward
+    Between the two sums, you keep only the gradient that came through the feed-forward. The stream also went past the
+    feed-forward, and if an array is used twice, its gradients add up. All gradients before the feed-forward lack this
+    part.""")
+wrong("not_through_the_thinking", back, thought=0)("""
+    loses the path through the feed-forward
+    The gradient goes past the feed-forward and not through it: its own weights get their gradients, but you do not add
+    the gradient that comes back to its input.""")
+wrong("not_past_the_attention", back, past_1=0)("""
+    loses the residual path past the attention
+    grad_x contains the gradient that came through the attention, but not the gradient that came along the residual
+    connection. The gradients of all parameters are right, so this layer learns, but the layers below do not.""")
+wrong("not_through_the_attention", back, query=0, key=0, value=0)("""
+    loses the path through the attention
+    grad_x is only the gradient of the residual path. x went into the attention as well, in three roles.""")
+wrong("without_keys", back, key=0)("""
+    forgets that x was the keys
+    In self-attention x has three roles: query, key and value. You do not add the keys' gradient to grad_x.""")
+wrong("without_values", back, value=0)("""
+    forgets that x was the values
+    In self-attention x has three roles: query, key and value. You do not add the values' gradient to grad_x.""")
+wrong("queries_only", back, key=0, value=0)("""
+    keeps the queries' gradient alone
+    Of the three roles of x, you add only the query's gradient to grad_x. multi_head_attention_backward returns the
+    gradients of three inputs, and here all three are the same x.""")
 
 
 @encoder_layer_backward.mistake("exchanges the two norms")
 def grad_norms_exchanged(grad_output, cache):
-    """The gradients of the two norms are swapped. On the way back, the feed-forward's norm comes first."""
+    """You swap the gradients of the two norms. In the backward pass, the feed-forward's norm comes first."""
     grad_x, grads = reference.encoder_layer_backward(grad_output, cache)
     other = {"norm_attention": grads["norm_feed_forward"], "norm_feed_forward": grads["norm_attention"]}
     return grad_x, grads | other
@@ -139,38 +118,17 @@ def one_norm_for_both(grad_output, cache):
     return grad_x, grads | {"norm_attention": grads["norm_feed_forward"]}
 
 
-@encoder_layer_backward.mistake("goes round the norms", reread="Before or after?")
-def past_the_norms(grad_output, cache):
-    """Along the residual connections the gradient passes as it came. That is so in a pre-norm layer; in post-norm a
-    norm follows each sum, and *both* paths go through it."""
-    return back(grad_output, cache, add_norm_back=round_the_norm)
-
-
-@encoder_layer_backward.mistake("forgets that x was the queries")
-def without_queries(grad_output, cache):
-    """In self-attention x has three roles: query, key and value. The queries' gradient is not added into grad_x."""
-    return back(grad_output, cache, query=0)
-
-
-@encoder_layer_backward.mistake("gives the feed-forward the gradient that arrives at its norm")
-def thinking_round_the_norm(grad_output, cache):
-    """The feed-forward's backward gets grad_output itself. A sum and a norm follow its output, so pass it what
-    add_norm_backward returns for the *update*."""
-    return back(grad_output, cache, round_norm_2=True)
-
-
-@encoder_layer_backward.mistake("gives the attention the gradient that arrives at its norm")
-def attention_round_the_norm(grad_output, cache):
-    """The attention's backward gets the gradient of the first norm's *output*. A sum and that norm follow the
-    attention, so pass it what add_norm_backward returns for the update."""
-    return back(grad_output, cache, round_norm_1=True)
-
-
-@encoder_layer_backward.mistake("forgets dropout in the backward pass", reread="Dropout")
-def without_dropout_back(grad_output, cache):
-    """The sub-layers get gradients where dropout has zeroed their outputs. Dropout multiplies by the same factors in
-    both passes. Without dropout this does not show."""
-    return back(grad_output, cache, add_norm_back=dropout_forgotten)
+wrong("without_queries", back, query=0)("""
+    forgets that x was the queries
+    In self-attention x has three roles: query, key and value. You do not add the queries' gradient to grad_x.""")
+wrong("thinking_round_the_norm", back, round_norm_2=True)("""
+    gives the feed-forward the gradient that arrives at its norm
+    The feed-forward's backward pass gets grad_output itself. A sum and a norm follow its output, so pass it what
+    add_norm_backward returns for the *update*.""")
+wrong("attention_round_the_norm", back, round_norm_1=True)("""
+    gives the attention the gradient that arrives at its norm
+    The attention's backward pass gets the gradient of the first norm's *output*. A sum and that norm follow the
+    attention, so pass it what add_norm_backward returns for the update.""")
 
 
 @encoder_layer_backward.equivalent

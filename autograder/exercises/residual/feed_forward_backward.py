@@ -1,10 +1,7 @@
-"""feed_forward_backward: its cases, its known mistakes and its right rewrites."""
-
-import math
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.residual.shared import to_think_about
 from solutions import residual as reference
 from solutions.backward import linear_backward
@@ -15,6 +12,7 @@ feed_forward_backward = Exercise(
     order=("grad_params", "grad_x"),
     section="The feed-forward, walked backwards",
 )
+wrong = short_mistakes(feed_forward_backward)
 
 
 def thought(draw, n_axes=1, dtype=np.float64):
@@ -45,48 +43,29 @@ def _(draw):
 
 
 def through_relu(grad_output, cache, gate):
-    """The gradients, with another gate(grad_active, active) for the relu."""
+    """Return the gradients, with gate(grad_active, active) instead of the relu's gate."""
     in_cache, out_cache = cache
     grad_active, grad_w_out, grad_b_out = linear_backward(grad_output, out_cache)
     grad_x, grad_w_in, grad_b_in = linear_backward(gate(grad_active, out_cache[0]), in_cache)
     return grad_x, {"w_in": grad_w_in, "b_in": grad_b_in, "w_out": grad_w_out, "b_out": grad_b_out}
 
 
-@feed_forward_backward.mistake("lets everything through relu")
-def no_gate(grad_output, cache):
-    """The gradient passes as if relu were not there (or the gate asks `>= 0`, which is always true of relu's output).
-    Where the hidden value was negative, nothing went forwards, so no gradient comes back."""
-    return through_relu(grad_output, cache, lambda grad, active: grad)
-
-
-@feed_forward_backward.mistake("gates by the sign of the gradient")
-def gate_of_the_gradient(grad_output, cache):
-    """You keep the *positive gradients*: relu applied to what comes back. relu's gate was set in the forward pass, by
-    the sign of its input; a negative gradient passes an open gate, and a positive one stops at a closed one."""
-    return through_relu(grad_output, cache, lambda grad, active: np.maximum(grad, 0))
-
-
-@feed_forward_backward.mistake("multiplies by relu's output")
-def output_for_slope(grad_output, cache):
-    """You multiply by relu's *value*; the chain rule needs its *slope*, which is 1 where the value is positive and 0
-    elsewhere."""
-    return through_relu(grad_output, cache, lambda grad, active: grad * active)
-
-
-@feed_forward_backward.mistake("inverts relu's gate")
-def gate_inverted(grad_output, cache):
-    """Your gate is open where it should be shut, and shut where it should be open. The gradient should pass where the
-    hidden value was *positive*, and nowhere else."""
-    return through_relu(grad_output, cache, lambda grad, active: grad * (active <= 0))
-
-
-@feed_forward_backward.mistake("averages the weights' gradients over the rows")
-def rows_averaged(grad_output, cache):
-    """The parameters' gradients are divided by the number of positions. A weight used by every position gets the *sum*
-    of what comes back; only the loss decides whether to average."""
-    grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
-    n_rows = math.prod(grad_output.shape[:-1])
-    return grad_x, {name: gradient / n_rows for name, gradient in grad_params.items()}
+wrong("no_gate", through_relu, gate=lambda grad, active: grad)("""
+    lets everything through relu
+    The gradient passes as if relu were not there (or your gate is `>= 0`, which is always true of relu's output). If a
+    hidden value was negative, the relu passed nothing forwards, so no gradient comes back.""")
+wrong("gate_of_the_gradient", through_relu, gate=lambda grad, active: np.maximum(grad, 0))("""
+    gates by the sign of the gradient
+    You keep the *positive gradients*, as if relu applied to what comes back. The forward pass set relu's gate, by the
+    sign of its input. A negative gradient passes an open gate, and a positive gradient stops at a closed gate.""")
+wrong("output_for_slope", through_relu, gate=lambda grad, active: grad * active)("""
+    multiplies by relu's output
+    You multiply by relu's *value*. The chain rule needs its *slope*, which is 1 where the value is positive and 0
+    elsewhere.""")
+wrong("gate_inverted", through_relu, gate=lambda grad, active: grad * (active <= 0))("""
+    inverts relu's gate
+    Your gate is open where it should be closed, and closed where it should be open. The gradient should pass only where
+    the hidden value was *positive*.""")
 
 
 @feed_forward_backward.mistake("uses the first sentence alone for the weights")
@@ -104,15 +83,14 @@ def first_only(grad_output, cache):
 @feed_forward_backward.mistake("applies relu's gate to the second layer, too")
 def gated_output(grad_output, cache):
     """The gradient of the second layer's bias lacks the negative entries of grad_output, but no relu follows that
-    layer. The relu is between the layers: the second one is an ordinary linear layer."""
+    layer. The relu is between the layers, so the second layer is an ordinary linear layer."""
     return reference.feed_forward_backward(np.maximum(grad_output, 0), cache)
 
 
-@feed_forward_backward.mistake("takes relu's slope for the gradient")
-def slope_alone(grad_output, cache):
-    """Below the relu you pass on the gate itself, ones and zeros, and lose the gradient that arrived there. The chain
-    rule *multiplies* this gradient by the slope."""
-    return through_relu(grad_output, cache, lambda grad, active: (active > 0).astype(grad.dtype))
+wrong("slope_alone", through_relu, gate=lambda grad, active: (active > 0).astype(grad.dtype))("""
+    takes relu's slope for the gradient
+    Below the relu you pass on the gate itself, ones and zeros, and lose the gradient that arrived there. The chain rule
+    *multiplies* this gradient by the slope.""")
 
 
 @feed_forward_backward.mistake("gates the gradient of x alone")
@@ -124,31 +102,10 @@ def gate_for_x_alone(grad_output, cache):
     return grad_x, right | {name: ungated[name] for name in ("w_in", "b_in")}
 
 
-@feed_forward_backward.mistake("adds the biases' gradients up over one axis only")
-def biases_over_one_axis(grad_output, cache):
-    """`sum(axis=0)` is the whole sum only while there is one leading axis; with a batch an axis is left, and with a
-    single position it adds up the features. Sum over *all* leading axes."""
-    grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
-    active, w_out = cache[1]
-    gated = (grad_output @ w_out.T) * (active > 0)
-    return grad_x, grad_params | {"b_in": gated.sum(axis=0), "b_out": grad_output.sum(axis=0)}
-
-
-@feed_forward_backward.mistake("adds the biases' gradients up over the positions only")
-def biases_over_positions(grad_output, cache):
-    """`sum(axis=-2)` adds up the positions of each sentence, and leaves one gradient for each sentence. One bias serves
-    all sentences: sum over *all* leading axes."""
-    grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
-    active, w_out = cache[1]
-    gated = (grad_output @ w_out.T) * (active > 0)
-    axis = max(-2, -grad_output.ndim)
-    return grad_x, grad_params | {"b_in": gated.sum(axis=axis), "b_out": grad_output.sum(axis=axis)}
-
-
 @feed_forward_backward.mistake("already adds the residual path")
 def with_straight_path(grad_output, cache):
     """You add grad_output to grad_x. That is the residual path, which belongs to the backward pass of Add & Norm. Here
-    the gradient of x comes from the first linear layer alone."""
+    the gradient of x comes only from the first linear layer."""
     grad_x, grad_params = reference.feed_forward_backward(grad_output, cache)
     return grad_x + grad_output, grad_params
 

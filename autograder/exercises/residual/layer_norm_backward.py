@@ -1,8 +1,7 @@
-"""layer_norm_backward: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.residual.shared import to_normalise
 from solutions import residual as reference
 
@@ -12,10 +11,11 @@ layer_norm_backward = Exercise(
     order=("grad_bias", "grad_gain", "grad_x"),
     section="The norm, walked backwards",
 )
+wrong = short_mistakes(layer_norm_backward)
 
 
 def normalised(draw, n_axes=1, dtype=np.float64, **options):
-    """A random cotangent and the cache that layer_norm left."""
+    """Return a random cotangent and the cache of layer_norm."""
     inputs = to_normalise(draw, n_axes, dtype)
     output, cache = reference.layer_norm(**inputs, **options)
     return {"grad_output": draw.normal(*output.shape, dtype=dtype), "cache": cache}
@@ -44,7 +44,8 @@ def _(draw):
 
 
 def gradients(grad_output, cache, mean=1, variance=1, grad_normalised=None, means_of=None, **put):
-    """The three gradients, with other factors before the two terms or in the variance's, or single gradients put in."""
+    """Return the three gradients, with other factors of the two terms or inside the variance's term, or with single
+    gradients replaced."""
     normalised_x, inverse_std, gain = cache
     right = reference.layer_norm_backward(grad_output, cache)
     g = grad_output * gain if grad_normalised is None else grad_normalised
@@ -54,69 +55,57 @@ def gradients(grad_output, cache, mean=1, variance=1, grad_normalised=None, mean
     return put.get("grad_x", grad_x), put.get("grad_gain", right[1]), put.get("grad_bias", right[2])
 
 
-@layer_norm_backward.mistake("treats mean and variance as constants")
-def statistics_constant(grad_output, cache):
-    """You go straight through: gradient times gain, divided by the standard deviation. But mean and variance are made
-    from the same row, so every feature moves every output, through both. The rows of grad_x should add up to zero; do
-    yours?"""
-    return gradients(grad_output, cache, mean=0, variance=0)
-
-
-@layer_norm_backward.mistake("treats the variance as a constant")
-def variance_constant(grad_output, cache):
-    """Two of the three terms are there; the path through the variance is missing. Test it: doubling x changes nothing,
-    so with a tiny eps grad_x must be at right angles to the normalised row."""
-    return gradients(grad_output, cache, variance=0)
-
-
-@layer_norm_backward.mistake("treats the mean as a constant")
-def mean_constant(grad_output, cache):
-    """The path through the mean is missing. A shift of the whole row changes nothing, so each row of grad_x must add
-    up to zero."""
-    return gradients(grad_output, cache, mean=0)
-
-
-@layer_norm_backward.mistake("adds the terms instead of subtracting them")
-def wrong_signs(grad_output, cache):
-    """The two terms through mean and variance have the wrong sign: the mean is *subtracted* in the forward pass, and
-    the root of the variance is in the denominator."""
-    return gradients(grad_output, cache, mean=-1, variance=-1)
+wrong("statistics_constant", gradients, mean=0, variance=0)("""
+    treats mean and variance as constants
+    You return the gradient times the gain, divided by the standard deviation. But mean and variance come from the same
+    row, so every feature changes every output through both. The rows of grad_x should add up to zero. Do yours?""")
+wrong("variance_constant", gradients, variance=0)("""
+    treats the variance as a constant
+    You have two of the three terms, but the path through the variance is missing. Test it: doubling x changes nothing,
+    so with a tiny eps grad_x must be at right angles to the normalised row.""")
+wrong("mean_constant", gradients, mean=0)("""
+    treats the mean as a constant
+    The path through the mean is missing. A shift of the whole row changes nothing, so each row of grad_x must add up to
+    zero.""")
+wrong("wrong_signs", gradients, mean=-1, variance=-1)("""
+    adds the terms instead of subtracting them
+    The two terms through mean and variance have the wrong sign: the mean is *subtracted* in the forward pass, and the
+    root of the variance is in the denominator.""")
 
 
 @layer_norm_backward.mistake("takes sums where means belong")
 def sums_for_means(grad_output, cache):
-    """Mean and variance have a factor 1/d_model in the forward pass, and it stays in both terms of the backward pass.
-    You take sums."""
+    """You take sums. Mean and variance have a factor 1/d_model in the forward pass, and it stays in both terms of the
+    backward pass."""
     d_model = cache[0].shape[-1]
     return gradients(grad_output, cache, mean=d_model, variance=d_model)
 
 
-@layer_norm_backward.mistake("forgets the gain on the way to x")
-def gain_forgotten(grad_output, cache):
-    """grad_x does not depend on the gain. The normalised row was multiplied by the gain, so its gradient is grad_output
-    * gain, and the three terms start from there. On a fresh layer this does not show."""
-    return gradients(grad_output, cache, grad_normalised=grad_output)
+wrong("gain_forgotten", lambda grad_output, cache: gradients(grad_output, cache, grad_normalised=grad_output))("""
+    forgets the gain on the way to x
+    grad_x does not depend on the gain. The forward pass multiplied the normalised row by the gain, so the row's
+    gradient is grad_output * gain, and the three terms start from there. On a fresh layer this does not show.""")
 
 
 @layer_norm_backward.mistake("multiplies by the gain at the end")
 def gain_last(grad_output, cache):
-    """You multiply by the gain after you take the two means. It differs from feature to feature, so it must be in the
-    row *before* the row is averaged. With equal gains the two agree."""
+    """You multiply by the gain after you take the two means. The gain differs from feature to feature, so it must be in
+    the row *before* you average the row. With equal gains the two agree."""
     plain, *rest = gradients(grad_output, cache, grad_normalised=grad_output)
     return plain * cache[2], *rest
 
 
 @layer_norm_backward.mistake("forgets to divide by the standard deviation")
 def not_divided(grad_output, cache):
-    """The three terms are right, but the factor in front of them is missing: the forward pass divides by the standard
-    deviation, so the backward pass does so, too."""
+    """The three terms are right, but the factor in front of them is missing. The forward pass divides by the standard
+    deviation, so the backward pass divides by it, too."""
     return gradients(grad_output, cache, grad_x=reference.layer_norm_backward(grad_output, cache)[0] / cache[1])
 
 
 @layer_norm_backward.mistake("averages over the whole array")
 def one_mean_for_all(grad_output, cache):
-    """Your means run over the whole array, but each position was normalised by itself. Each row has its own means:
-    axis=-1 with keepdims=True. With one position the two agree."""
+    """Your means run over the whole array, but the forward pass normalised each position by itself. Each row has its
+    own means: axis=-1 with keepdims=True. With one position the two agree."""
     normalised_x, inverse_std, gain = cache
     g = grad_output * gain
     grad_x = inverse_std * (g - g.mean() - normalised_x * (g * normalised_x).mean())
@@ -132,7 +121,7 @@ def not_summed(grad_output, cache):
 
 @layer_norm_backward.mistake("adds the gradients of gain and bias up over one axis only")
 def summed_over_one_axis(grad_output, cache):
-    """`sum(axis=0)` is the whole sum only while there is one leading axis; with a batch an axis is left, and with a
+    """`sum(axis=0)` is the whole sum only while there is one leading axis. With a batch, an axis is left, and with a
     single position it adds up the features. Sum over *all* leading axes."""
     return gradients(
         grad_output, cache, grad_gain=(grad_output * cache[0]).sum(axis=0), grad_bias=grad_output.sum(axis=0)
@@ -150,8 +139,9 @@ def gain_over_positions(grad_output, cache):
 
 @layer_norm_backward.mistake("exchanges the gradients of gain and bias")
 def gain_and_bias_exchanged(grad_output, cache):
-    """The gradients of gain and bias are swapped. Both are (d_model,), so there is no error. The gain was multiplied by
-    the normalised row, so the normalised row is in *its* gradient. Return x, gain, bias."""
+    """You swap the gradients of gain and bias. Both have the shape (d_model,), so there is no error. The forward pass
+    multiplied the gain by the normalised row, so the gain's gradient contains the normalised row. Return the gradients
+    of x, gain and bias in this order."""
     grad_x, grad_gain, grad_bias = reference.layer_norm_backward(grad_output, cache)
     return grad_x, grad_bias, grad_gain
 
@@ -176,9 +166,33 @@ def gain_like_bias(grad_output, cache):
 
 @layer_norm_backward.mistake("adds the gradients of gain and bias up over everything")
 def summed_over_everything(grad_output, cache):
-    """grad_gain and grad_bias are one number each: `np.sum` without an axis adds up the features as well. Every feature
-    has a gain and a bias of its own; sum over the *leading* axes alone."""
+    """grad_gain and grad_bias are one number each, because `np.sum` without an axis adds up the features as well. Every
+    feature has its own gain and bias: sum over the *leading* axes only."""
     return gradients(grad_output, cache, grad_gain=np.sum(grad_output * cache[0]), grad_bias=np.sum(grad_output))
+
+
+@layer_norm_backward.mistake("has one sum in every entry of the gradients of gain and bias")
+def one_sum_in_every_entry(grad_output, cache):
+    """All entries of grad_gain are the same number, and so are those of grad_bias, because you sum over the
+    features as well. Every feature has its own gain and bias: sum over the *leading* axes only."""
+    sums = np.sum(grad_output * cache[0]), np.sum(grad_output)
+    grad_gain, grad_bias = (np.full_like(cache[2], total) for total in sums)
+    return gradients(grad_output, cache, grad_gain=grad_gain, grad_bias=grad_bias)
+
+
+@layer_norm_backward.mistake("divides the two means by d_model once more")
+def means_divided_again(grad_output, cache):
+    """You divide by d_model twice in the terms of mean and variance. The mean along the row already contains the factor
+    1/d_model."""
+    d_model = cache[0].shape[-1]
+    return gradients(grad_output, cache, mean=1 / d_model, variance=1 / d_model)
+
+
+@layer_norm_backward.mistake("multiplies by the gain twice")
+def gain_twice(grad_output, cache):
+    """Your grad_x contains the gain twice. The forward pass multiplied the normalised row by it once, so the
+    gradient of that row is grad_output * gain."""
+    return gradients(grad_output, cache, grad_normalised=grad_output * cache[2] ** 2)
 
 
 @layer_norm_backward.mistake("puts the gain into its own gradient")
@@ -206,18 +220,14 @@ def in_place(grad_output, cache):
     return right
 
 
-@layer_norm_backward.mistake("has the gain in the first of three terms only")
-def gain_in_one_term(grad_output, cache):
-    """The first term contains the gain, but you took the two means of grad_output without it. Make all three terms from
-    grad_output * gain. With gains of one this does not show."""
-    return gradients(grad_output, cache, means_of=grad_output)
-
-
-@layer_norm_backward.mistake("adds the variance's term")
-def variance_added(grad_output, cache):
-    """You subtract the mean's term, but add the variance's. The root of the variance is in the *denominator*, so its
-    slope has a minus sign."""
-    return gradients(grad_output, cache, variance=-1)
+wrong("gain_in_one_term", lambda grad_output, cache: gradients(grad_output, cache, means_of=grad_output))("""
+    has the gain in the first of three terms only
+    The first term contains the gain, but you took the two means from grad_output without the gain. Make all three terms
+    from grad_output * gain. With gains of one this does not show.""")
+wrong("variance_added", gradients, variance=-1)("""
+    adds the variance's term
+    You subtract the mean's term, but add the variance's term. The root of the variance is in the *denominator*, so its
+    slope has a minus sign.""")
 
 
 @layer_norm_backward.mistake("divides by d_model - 1 in the variance's term")
@@ -235,18 +245,14 @@ def divided_twice(grad_output, cache):
     return gradients(grad_output, cache, grad_x=reference.layer_norm_backward(grad_output, cache)[0] * cache[1])
 
 
-@layer_norm_backward.mistake("loses the normalised row inside the variance's mean")
-def mean_without_the_row(grad_output, cache):
-    """In the variance's term you take the mean of grad_output * gain. Take the mean of that *times the normalised row*:
-    it measures how much the gradient points along the row."""
-    return gradients(grad_output, cache, inner=1)
-
-
-@layer_norm_backward.mistake("loses the normalised row before the variance's mean")
-def term_without_the_row(grad_output, cache):
-    """Your variance's term is the same number for every feature. Multiply this number by the normalised row: features
-    far from the mean change the variance most."""
-    return gradients(grad_output, cache, outer=1)
+wrong("mean_without_the_row", gradients, inner=1)("""
+    loses the normalised row inside the variance's mean
+    In the variance's term you take the mean of grad_output * gain. Take the mean of that *times the normalised row*: it
+    measures how much the gradient points along the row.""")
+wrong("term_without_the_row", gradients, outer=1)("""
+    loses the normalised row before the variance's mean
+    Your variance's term is the same number for every feature. Multiply this number by the normalised row: features far
+    from the mean change the variance most.""")
 
 
 @layer_norm_backward.equivalent
@@ -274,7 +280,7 @@ def row_after_row(grad_output, cache):
 
 @layer_norm_backward.equivalent
 def through_each_statistic(grad_output, cache):
-    """Variance first, then the mean, as one meets them walking back."""
+    """Go back through the variance first, then through the mean."""
     normalised_x, inverse_std, gain = cache
     rows = (-1, gain.size)
     g = grad_output * gain

@@ -1,5 +1,3 @@
-"""predicted_gradients: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
@@ -18,44 +16,57 @@ def stack(norm, depth, update):
     return {"norm": norm, "depth": int(depth), "update": round(float(update), 2)}
 
 
-def by_depth(draw):
-    """Return three pre-norm stacks of different depth, and a post-norm stack that is not shallow."""
+def by_depth(draw, post=(11, 13)):
+    """Return three pre-norm stacks of different depths, and a post-norm stack that is deeper than one of them."""
     update = draw.rng.uniform(0.9, 1.1)
-    ranges = ("pre", 4, 6), ("pre", 13, 17), ("pre", 48, 60), ("post", 8, 20)
+    ranges = ("pre", 4, 6), ("pre", 13, 17), ("pre", 48, 60), ("post", *post)
     return [stack(norm, draw.size(low, high), update) for norm, low, high in ranges]
 
 
-def by_small_updates(draw):
-    """Return stacks of which the deep ones have small updates."""
+def by_depth_with_deep_post(draw):
+    """Return stacks as in `by_depth`, with a post-norm stack that is deeper than two of the others."""
+    return by_depth(draw, post=(36, 46))
+
+
+def by_small_updates(draw, shallow=(14, 18), deep=(20, 25), post=(26, 32)):
+    """Return stacks, the deep ones with small updates."""
     large, small = draw.rng.uniform(0.95, 1.1), draw.rng.uniform(0.25, 0.3)
-    shallow, deep = draw.size(14, 18), draw.size(20, 25)
     return [
         stack("pre", draw.size(48, 60), large),
-        stack("pre", shallow, large),
-        stack("pre", deep, small),
-        stack("post", draw.size(26, 32), small),
+        stack("pre", draw.size(*shallow), large),
+        stack("pre", draw.size(*deep), small),
+        stack("post", draw.size(*post), small),
     ]
 
 
+def by_many_small_updates(draw):
+    """Return stacks, including a deep stack with a smaller variance but a larger sum of standard deviations."""
+    return by_small_updates(draw, shallow=(14, 16), deep=(68, 72), post=(76, 86))
+
+
 def by_large_updates(draw):
-    """Return stacks of which the post-norm one has large updates."""
-    large, small = draw.rng.uniform(1.4, 1.6), draw.rng.uniform(0.2, 0.25)
+    """Return stacks, including a post-norm stack with large updates."""
+    large, small = draw.rng.uniform(1.4, 1.6), draw.rng.uniform(0.2, 0.22)
     return [
         stack("pre", draw.size(40, 49), large),
         stack("pre", draw.size(8, 11), large),
-        stack("post", draw.size(12, 30), large),
-        stack("pre", draw.size(3, 5), small),
+        stack("post", draw.size(24, 30), large),
+        stack("pre", draw.size(5, 7), small),
     ]
 
 
 ask_for_order(
-    predicted_gradients, top_gradients, "depth and norm", {"four stacks": by_depth, "four more": by_depth}, points=1
+    predicted_gradients,
+    top_gradients,
+    "depth and norm",
+    {"four stacks": by_depth, "four more": by_depth_with_deep_post},
+    points=1,
 )
 ask_for_order(
     predicted_gradients,
     top_gradients,
     "the size of the updates",
-    {"small updates": by_small_updates, "large updates": by_large_updates},
+    {"small updates": by_many_small_updates, "large updates": by_large_updates},
     points=1,
 )
 ask_for_order(
@@ -69,7 +80,7 @@ ask_for_order(
 
 
 def variance(n_updates, run):
-    """Return the variance of a sum of the words and this many updates."""
+    """Return the variance of the sum of the words and this many updates."""
     return 1 + n_updates * run["update"] ** 2
 
 
@@ -100,15 +111,23 @@ def norms_exchanged(runs):
 @predicted_gradients.mistake("ignores the size of the updates")
 def update_ignored(runs):
     """You count the updates and ignore their size. An update of standard deviation 0.25 adds 0.06 to the variance of
-    the sum, and one of standard deviation 1.5 adds 2.25."""
+    the sum, and an update of standard deviation 1.5 adds 2.25."""
     return order_and_reasons(lambda run: 1 / (1 + (run["depth"] if run["norm"] == "pre" else 1)), runs)
 
 
 @predicted_gradients.mistake("looks at the size of one update alone")
 def depth_ignored(runs):
-    """You take the size of one update and ignore how many a sum has. In pre-norm, the sum before the last norm has one
-    update for each sub-layer, and their variances add up."""
+    """You look at the size of one update and ignore how many updates a sum has. In pre-norm, the sum before the last
+    norm has one update for each sub-layer, and their variances add up."""
     return order_and_reasons(lambda run: 1 / variance(2 if run["norm"] == "pre" else 1, run), runs)
+
+
+@predicted_gradients.mistake("adds standard deviations")
+def deviations_add_up(runs):
+    """You multiply the number of updates by their standard deviation. For independent updates it is the *variances*
+    that add up: 70 updates of standard deviation 0.25 have a total variance of 4.4, and 15 updates of standard
+    deviation 1 have 15. Square the standard deviation first."""
+    return order_and_reasons(lambda run: -(run["depth"] if run["norm"] == "pre" else 1) * run["update"], runs)
 
 
 @predicted_gradients.mistake("expects more from larger updates")
@@ -122,9 +141,9 @@ def larger_updates(runs):
 
 @predicted_gradients.mistake("gives every post-norm stack the largest gradient")
 def post_first(runs):
-    """You give post-norm the largest gradient in every case. Its last norm divides by the standard deviation of a sum,
-    too: of one normalised row and one update. If this update is large, a shallow pre-norm stack with small updates gets
-    more."""
+    """You give post-norm the largest gradient in every case. Its last norm also divides by the standard deviation of a
+    sum, the sum of one normalised row and one update. If this update is large, a shallow pre-norm stack with small
+    updates gets a larger gradient."""
     return order_and_reasons(
         lambda run: 1 / variance(run["depth"], run) if run["norm"] == "pre" else 2 - run["update"] / 10, runs
     )
@@ -155,8 +174,8 @@ def depth_for_all(runs):
 
 @predicted_gradients.mistake("names the norm wherever it differs")
 def norm_if_it_differs(runs):
-    """You name the norm wherever the two stacks differ in it. Other settings may differ, too. Change the norm alone and
-    predict again: if the gradient does not come near the other one, the norm does not decide."""
+    """You name the norm whenever the two stacks differ in it. Other settings may differ, too. Change only the norm and
+    predict again. If the gradient does not come near the other stack's gradient, the norm does not decide."""
     order, reasons = reference.predicted_gradients(runs)
     pairs = zip(order, order[1:], reasons, strict=False)
     return order, ["norm" if runs[one]["norm"] != runs[other]["norm"] else reason for one, other, reason in pairs]
@@ -164,7 +183,7 @@ def norm_if_it_differs(runs):
 
 @predicted_gradients.equivalent
 def by_the_spread(runs):
-    """Sorts by the variance, the largest first, and tries each setting."""
+    """Sort by the variance, the largest first, and try each setting."""
 
     def spread(run):
         return (run["depth"] if run["norm"] == "pre" else 1) * run["update"] ** 2
@@ -180,7 +199,7 @@ def by_the_spread(runs):
 
 @predicted_gradients.equivalent
 def by_rules(runs):
-    """Reasons by rules, and tuples."""
+    """Find the reasons by rules, and return tuples."""
     terms = [(run["depth"] if run["norm"] == "pre" else 1) * run["update"] ** 2 for run in runs]
     order = tuple(sorted(range(4), key=lambda i: -terms[i]))
     reasons = []
@@ -195,7 +214,7 @@ def by_rules(runs):
 
 @predicted_gradients.equivalent
 def by_adding_up(runs):
-    """Adds up variances layer by layer, and lets the page's function do the rest."""
+    """Add up variances layer by layer, and leave the rest to the page's function."""
 
     def prediction(run):
         total = 1.0

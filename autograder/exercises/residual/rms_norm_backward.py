@@ -1,8 +1,7 @@
-"""rms_norm_backward: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.residual.shared import to_normalise
 from solutions import residual as reference
 from solutions.norms import rms_norm
@@ -13,28 +12,29 @@ rms_norm_backward = Exercise(
     order=("grad_gain", "grad_x"),
     section="RMSNorm: yours to derive",
 )
+wrong = short_mistakes(rms_norm_backward)
 
 
 def normalised(draw, n_axes=1, dtype=np.float64, **options):
-    """Return a random cotangent and the cache that rms_norm left."""
+    """Return a random cotangent and the cache of rms_norm."""
     inputs = to_normalise(draw, n_axes, dtype)
     output, cache = rms_norm(inputs["x"], inputs["gain"], **options)
     return {"grad_output": draw.normal(*output.shape, dtype=dtype), "cache": cache}
 
 
-@rms_norm_backward.cases("the idea", points=2)
+@rms_norm_backward.cases("the idea", points=4)
 def _(draw):
     yield "one position", normalised(draw, 0)
     yield "one sentence", normalised(draw)
 
 
-@rms_norm_backward.cases("batches", points=1)
+@rms_norm_backward.cases("batches", points=2)
 def _(draw):
     yield "one batch axis", normalised(draw, 2)
     yield "two batch axes", normalised(draw, 3)
 
 
-@rms_norm_backward.cases("eps, float32 and a row of zeros", points=1)
+@rms_norm_backward.cases("eps, float32 and a row of zeros", points=2)
 def _(draw):
     yield "eps = 2", normalised(draw, eps=2.0)
     yield "float32", normalised(draw, 2, np.float32)
@@ -45,7 +45,7 @@ def _(draw):
 
 
 def gradients(grad_output, cache, size=1, grad_normalised=None, **put):
-    """Return both gradients, with another factor before the size's term or in it, or with single gradients replaced."""
+    """Return both gradients, with another factor of the size's term or inside it, or with single gradients replaced."""
     normalised_x, inverse_rms, gain = cache
     g = grad_output * gain if grad_normalised is None else grad_normalised
     term = put.get("outer", normalised_x) * (g * put.get("inner", normalised_x)).mean(axis=-1, keepdims=True)
@@ -53,33 +53,22 @@ def gradients(grad_output, cache, size=1, grad_normalised=None, **put):
     return put.get("grad_x", inverse_rms * (g - size * term)), put.get("grad_gain", right[1])
 
 
-@rms_norm_backward.mistake("treats the size of the row as a constant")
-def size_constant(grad_output, cache):
-    """You go straight through: gradient times gain, divided by the root of the mean square. But the mean square is made
-    from the same row, so each feature changes every output through it. Doubling x changes nothing, so with a tiny eps
-    the row of grad_x must be at right angles to the normalised row."""
-    return gradients(grad_output, cache, size=0)
-
-
-@rms_norm_backward.mistake("adds the path through the size")
-def size_added(grad_output, cache):
-    """The second term has the wrong sign. A larger feature makes the mean square larger, and one over its root
-    smaller, so this path has a minus sign."""
-    return gradients(grad_output, cache, size=-1)
-
-
-@rms_norm_backward.mistake("takes a sum where the mean belongs")
-def sum_for_mean(grad_output, cache):
-    """The mean square has a factor 1/d_model, and the factor stays in the backward pass. You take a sum along the
-    row."""
-    return gradients(grad_output, cache, size=cache[0].shape[-1])
-
-
-@rms_norm_backward.mistake("has half of the path through the size")
-def half_of_the_size(grad_output, cache):
-    """The second term is half as large as it should be. The slope of the root has a factor 1/2, the slope of the square
-    has a factor 2, and the two cancel."""
-    return gradients(grad_output, cache, size=0.5)
+wrong("size_constant", gradients, size=0)("""
+    treats the size of the row as a constant
+    You return the gradient times the gain, divided by the root of the mean square. But the mean square comes from the
+    same row, so each feature changes every output through it. Doubling x changes nothing, so with a tiny eps the row of
+    grad_x must be at right angles to the normalised row.""")
+wrong("size_added", gradients, size=-1)("""
+    adds the path through the size
+    The second term has the wrong sign. A larger feature makes the mean square larger and therefore one over its root
+    smaller, so this path has a minus sign.""")
+wrong("sum_for_mean", lambda grad_output, cache: gradients(grad_output, cache, size=cache[0].shape[-1]))("""
+    takes a sum where the mean belongs
+    You take a sum along the row. The mean square has a factor 1/d_model, which stays in the backward pass.""")
+wrong("half_of_the_size", gradients, size=0.5)("""
+    has half of the path through the size
+    The second term is half as large as it should be. The slope of the root has a factor 1/2, the slope of the square
+    has a factor 2, and the two cancel.""")
 
 
 @rms_norm_backward.mistake("subtracts the mean as well")
@@ -94,11 +83,10 @@ def mean_taken_off(grad_output, cache):
     return gradients(grad_output, cache, grad_x=grad_x)
 
 
-@rms_norm_backward.mistake("forgets the gain on the way to x")
-def gain_forgotten(grad_output, cache):
-    """grad_x does not depend on the gain. The normalised row was multiplied by the gain, so its gradient is grad_output
-    * gain, and both paths begin there. With gains of one the two agree."""
-    return gradients(grad_output, cache, grad_normalised=grad_output)
+wrong("gain_forgotten", lambda grad_output, cache: gradients(grad_output, cache, grad_normalised=grad_output))("""
+    forgets the gain on the way to x
+    grad_x does not depend on the gain. The forward pass multiplied the normalised row by the gain, so the row's
+    gradient is grad_output * gain, and both paths begin there. With gains of one the two agree.""")
 
 
 @rms_norm_backward.mistake("multiplies by the gain at the end")
@@ -112,22 +100,18 @@ def gain_last(grad_output, cache):
 @rms_norm_backward.mistake("forgets to divide by the root of the mean square")
 def not_divided(grad_output, cache):
     """Both terms are right, but the factor in front of them is missing. The forward pass multiplied the row by
-    inverse_rms, so the backward pass does so, too."""
+    inverse_rms, so multiply by it in the backward pass, too."""
     return gradients(grad_output, cache, grad_x=reference.rms_norm_backward(grad_output, cache)[0] / cache[1])
 
 
-@rms_norm_backward.mistake("loses the normalised row inside the mean")
-def mean_without_the_row(grad_output, cache):
-    """In the second term you take the mean of grad_output * gain alone. Take the mean of that *times the normalised
-    row*: every output n_i = r x_i changes with r in proportion to x_i."""
-    return gradients(grad_output, cache, inner=1)
-
-
-@rms_norm_backward.mistake("loses the normalised row before the mean")
-def term_without_the_row(grad_output, cache):
-    """Your second term is the same number for every feature. The slope of the mean square is proportional to the
-    feature, so multiply this number by the normalised row."""
-    return gradients(grad_output, cache, outer=1)
+wrong("mean_without_the_row", gradients, inner=1)("""
+    loses the normalised row inside the mean
+    In the second term you take the mean of grad_output * gain. Take the mean of this product *times the normalised
+    row*: every output n_i = r x_i changes with r in proportion to x_i.""")
+wrong("term_without_the_row", gradients, outer=1)("""
+    loses the normalised row before the mean
+    Your second term is the same number for every feature. The slope of the mean square is proportional to the feature,
+    so multiply this number by the normalised row.""")
 
 
 @rms_norm_backward.mistake("averages over the whole array")
@@ -139,11 +123,10 @@ def one_mean_for_all(grad_output, cache):
     return gradients(grad_output, cache, grad_x=inverse_rms * (g - normalised_x * (g * normalised_x).mean()))
 
 
-@rms_norm_backward.mistake("does not add up the gradient of the gain")
-def not_summed(grad_output, cache):
-    """grad_gain has a row for every position. One gain serves all positions of all sentences, so its gradient is the
-    sum over *all* leading axes."""
-    return gradients(grad_output, cache, grad_gain=grad_output * cache[0])
+wrong("not_summed", lambda grad_output, cache: gradients(grad_output, cache, grad_gain=grad_output * cache[0]))("""
+    does not add up the gradient of the gain
+    grad_gain has a row for every position. One gain serves all positions of all sentences, so its gradient is the sum
+    over *all* leading axes.""")
 
 
 @rms_norm_backward.mistake("adds the gradient of the gain up over one axis only")
@@ -151,6 +134,47 @@ def summed_over_one_axis(grad_output, cache):
     """`sum(axis=0)` is the whole sum only while there is one leading axis. With a batch an axis is left, and with a
     single position it adds up the features. Sum over *all* leading axes."""
     return gradients(grad_output, cache, grad_gain=np.sum(grad_output * cache[0], axis=0))
+
+
+@rms_norm_backward.mistake("puts the gain into its own gradient")
+def gain_in_its_gradient(grad_output, cache):
+    """You made grad_gain from grad_output * gain. That product is the gradient of the *normalised row*. The gain's
+    gradient is grad_output times the normalised row, without the gain."""
+    return gradients(grad_output, cache, grad_gain=reference.rms_norm_backward(grad_output, cache)[1] * cache[2])
+
+
+@rms_norm_backward.mistake("multiplies by the gain twice")
+def gain_twice(grad_output, cache):
+    """Your grad_x contains the gain twice. The forward pass multiplied the normalised row by it once, so the
+    gradient of that row is grad_output * gain."""
+    return gradients(grad_output, cache, grad_normalised=grad_output * cache[2] ** 2)
+
+
+wrong("mean_divided_again", lambda grad_output, cache: gradients(grad_output, cache, size=1 / cache[0].shape[-1]))("""
+    divides the mean by d_model once more
+    You divide by d_model twice in the second term. The mean along the row already contains the factor 1/d_model.""")
+
+
+@rms_norm_backward.mistake("averages the gradient of the gain")
+def averaged(grad_output, cache):
+    """You take the mean over the positions. Only the loss decides whether to average. A parameter that is used many
+    times gets the *sum* of its gradients."""
+    axes = tuple(range(grad_output.ndim - 1))
+    return gradients(grad_output, cache, grad_gain=np.mean(grad_output * cache[0], axis=axes))
+
+
+@rms_norm_backward.mistake("adds the gradient of the gain up over everything")
+def summed_over_everything(grad_output, cache):
+    """grad_gain is one number, because `np.sum` without an axis adds up the features as well. Every feature has its own
+    gain: sum over the *leading* axes only."""
+    return gradients(grad_output, cache, grad_gain=np.sum(grad_output * cache[0]))
+
+
+@rms_norm_backward.mistake("has one sum in every entry of the gain's gradient")
+def one_sum_in_every_entry(grad_output, cache):
+    """All entries of grad_gain are the same number, because you sum over the features as well. Every feature has its
+    own gain: sum over the *leading* axes only."""
+    return gradients(grad_output, cache, grad_gain=np.full_like(cache[2], np.sum(grad_output * cache[0])))
 
 
 @rms_norm_backward.mistake("forgets the normalised row in the gradient of the gain")
@@ -163,7 +187,7 @@ def gain_like_bias(grad_output, cache):
 @rms_norm_backward.mistake("writes into grad_output")
 def in_place(grad_output, cache):
     """The caller's grad_output has changed: `grad_output *= gain` writes into it, and the residual connection passes
-    the same array on along another way. Make a new array: `grad_output * gain`."""
+    the same array on along another path. Make a new array: `grad_output * gain`."""
     right = reference.rms_norm_backward(grad_output, cache)
     grad_output *= 1 + cache[2] ** 2
     return right
@@ -191,7 +215,7 @@ def row_after_row(grad_output, cache):
 
 @rms_norm_backward.equivalent
 def through_the_mean_square(grad_output, cache):
-    """First the mean square's gradient, then that of x, in the order of the walk back."""
+    """Compute the mean square's gradient first, then that of x, in the order of the backward pass."""
     normalised_x, inverse_rms, gain = cache
     g, x = grad_output * gain, normalised_x / inverse_rms
     grad_mean_square = -0.5 * inverse_rms**3 * np.sum(g * x, axis=-1, keepdims=True)

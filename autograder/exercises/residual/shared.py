@@ -1,31 +1,33 @@
-"""What the exercises of chapter 5 share: streams, parameters and masks to draw, and the sub-layers to call."""
+"""Draw streams, parameters and masks, and call the sub-layers, for the exercises of chapter 5."""
 
 import math
 
 import numpy as np
 
 from solutions import residual as reference
+from solutions.dropout import dropout
 from solutions.multihead import multi_head_attention
 
 
 def features(draw):
-    """d_model: at least 4, as two numbers normalise to plus and minus one and their gradient to rounding."""
+    """Draw a d_model from 5 to 8. Two numbers would always normalise to 1 and -1, and their gradient would be
+    rounding errors."""
     return draw.size(5, 9)
 
 
 def leading(draw, n_axes):
-    """Leading axes, no two alike and none as long as d_model."""
+    """Draw leading axes of different lengths, all shorter than d_model."""
     return draw.sizes(n_axes, low=2, high=5)
 
 
 def norm_params(draw, d_model, dtype=np.float64):
-    """A gain and a bias that have left their fresh ones and zeros."""
+    """Draw a gain and a bias that differ from the ones and zeros of a fresh norm."""
     gain = draw.rng.uniform(0.5, 2, d_model) * draw.rng.choice([-1, 1], d_model)
     return {"gain": gain.astype(dtype), "bias": draw.normal(d_model, dtype=dtype)}
 
 
 def feed_forward_params(draw, d_model, dtype=np.float64):
-    """d_ff is larger than d_model, as in the paper."""
+    """Draw parameters in which d_ff is larger than d_model, as in the paper."""
     d_ff = d_model + draw.size(1, 5)
     return {
         "w_in": draw.normal(d_model, d_ff, dtype=dtype),
@@ -75,7 +77,7 @@ def layer_params(draw, d_model, dtype=np.float64):
 
 
 def sentences(draw, n_batch_axes=0, dtype=np.float64):
-    """A layer's inputs: n_heads 2 or 3, and no two sizes alike."""
+    """Draw a layer's inputs with 2 or 3 heads, and with sizes that all differ."""
     n_heads, d_head = [(2, 3), (2, 4), (3, 2), (3, 4)][draw.size(0, 4)]
     T, *batch = draw.sizes(1 + n_batch_axes, low=3, high=6)
     x = draw.normal(*batch, T, n_heads * d_head, dtype=dtype)
@@ -83,7 +85,7 @@ def sentences(draw, n_batch_axes=0, dtype=np.float64):
 
 
 def some_hidden(x, empty=False):
-    """Causal, for whatever length; with an empty row if asked."""
+    """Return a causal mask; if `empty`, one row of it hides everything."""
     mask = np.tril(np.ones((x.shape[-2], x.shape[-2]), bool))
     mask[1] &= not empty
     return mask
@@ -95,3 +97,25 @@ def attend(x, params, n_heads, mask=None):
 
 def think(x, params):
     return reference.feed_forward(x, params["feed_forward"])[0]
+
+
+def row_for_row(x, update, params, rate=0.0, rng=None):
+    """Return the output of `add_norm`, normalised one position at a time."""
+    total = np.add(dropout(update, rate, rng)[0], x)
+    rows = [plain_norm(row, params) for row in total.reshape(-1, total.shape[-1])]
+    return np.stack(rows).reshape(total.shape), None
+
+
+def unit_by_unit(x, params):
+    """Return the output of `feed_forward`, one hidden unit after the other."""
+    output = np.zeros_like(x) + params["b_out"]
+    for unit in range(params["b_in"].size):
+        hidden = x @ params["w_in"][:, unit] + params["b_in"][unit]
+        output += np.where(hidden > 0, hidden, 0)[..., None] * params["w_out"][unit]
+    return output, None
+
+
+def with_einsum(x, params):
+    """Return the output of `feed_forward`, by `np.einsum`."""
+    hidden = np.einsum("...d,df->...f", x, params["w_in"]) + params["b_in"]
+    return np.einsum("...f,fd->...d", hidden * (hidden > 0), params["w_out"]) + params["b_out"], (x, hidden)

@@ -1,1 +1,1 @@
-"""Chapter 11, five changes since 2017: its exercises, each in a file of its own."""
+"""Exercises of chapter 11, five changes since 2017, one in each file."""

@@ -1,8 +1,7 @@
-"""delta_rule_backward: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from solutions import since as reference
 from solutions.delta_rule import delta_rule
 
@@ -18,10 +17,11 @@ delta_rule_backward = Exercise(
     order=("grad_queries", "grad_values", "grad_strengths", "grad_keys", "grad_fades"),
     section="A memory, walked backwards: yours to derive",
 )
+wrong = short_mistakes(delta_rule_backward)
 
 
 def a_text(draw, T=None, dtype=np.float64, **put):
-    """Return a random cotangent and the cache that `delta_rule` left."""
+    """Return a random cotangent and the cache of `delta_rule`."""
     length, d_key, d_value = draw.sizes(3, low=2, high=7)
     T = length if T is None else T
     keys = draw.normal(T, d_key)
@@ -62,19 +62,19 @@ def _(draw):
 
 @delta_rule_backward.cases("float32, and a state that is forgotten", points=1)
 def _(draw):
-    yield "float32", a_text(draw, 5, dtype=np.float32)  # of two words, only one fade has a gradient, which may cancel
+    yield "float32", a_text(draw, 5, dtype=np.float32)  # with two words, only one fade has a gradient, which may cancel
     yield "a fade of 0 at the third word", a_text(draw, 5, fades=np.array([0.9, 0.7, 0.0, 0.8, 0.6]))
 
 
 def walked(grad_outputs, cache, **put):
     """Walk back with single terms replaced.
 
-    put: `state`, from the states and t to the state that is read; `missing`, what was missing at t, from (values, keys,
-    faded) rows; `key`, from both terms of a key's gradient to the gradient; `through`, from (gradient of the state,
-    gradient by way of what was missing) to that of the faded state; `carried`, from (fade, gradient of the faded state)
-    to what arrives at the state before; `fade`, from (gradient of the faded state, state before) to the fade's;
-    `faded`, from (fade, state before) to the state that the key reads; `value`, from (strength, gradient of what is
-    written) to the value's gradient; `strength`, from (gradient of what is written, missing, strength) to the
+    put: `state`, from the states and t to the state that the query reads; `missing`, what was missing at t, from
+    (values, keys, faded) rows; `key`, from both terms of a key's gradient to the gradient; `through`, from (gradient of
+    the state, gradient by way of what was missing) to that of the faded state; `carried`, from (fade, gradient of the
+    faded state) to what arrives at the state before; `fade`, from (gradient of the faded state, state before) to the
+    fade's; `faded`, from (fade, state before) to the state that the key reads; `value`, from (strength, gradient of
+    what is written) to the value's gradient; `strength`, from (gradient of what is written, missing, strength) to the
     strength's; `order`, from T to the words in the order of the walk.
     """
     queries, keys, values, fades, strengths, states = cache
@@ -105,108 +105,66 @@ def walked(grad_outputs, cache, **put):
     return tuple(gradients)
 
 
-@delta_rule_backward.mistake("reads the state before the word")
-def state_before(grad_outputs, cache):
-    """The gradient of a query uses the state from before its word. The word writes first and reads afterwards:
-    `states[t + 1]`. At the first word the state before is zero, and so is your gradient there."""
-    return walked(grad_outputs, cache, state=lambda states, t: states[t])
-
-
-@delta_rule_backward.mistake("carries no gradient from word to word")
-def nothing_carried(grad_outputs, cache):
-    """Each word gets the gradient of its own output only. A later word reads what this one has written, so the gradient
-    of the state is a sum over all later words: carry it from each word to the one before."""
-    return walked(grad_outputs, cache, carried=lambda fade, grad: np.zeros_like(grad))
-
-
-@delta_rule_backward.mistake("forgets the gradient that comes from later words")
-def replaced_not_added(grad_outputs, cache):
-    """The gradient of a word's own output replaces what has arrived from later words. The state goes both into the
-    output and into the next state, so the two are added."""
-    return walked(grad_outputs, cache, arrives=lambda carried, own: own if own.any() else carried)
-
-
-@delta_rule_backward.mistake("goes from the first word to the last")
-def forwards(grad_outputs, cache):
-    """You carry the gradient from each word to the *next*. A word influences what comes after it, so its gradient comes
-    from there: begin with the last word."""
-    return walked(grad_outputs, cache, order=range)
-
-
-@delta_rule_backward.mistake("does not let the gradient fade")
-def not_faded(grad_outputs, cache):
-    """You pass the gradient of the faded state to the word before unchanged. The faded state is the fade times the
-    state before, so multiply the gradient by the fade, too. Where nothing fades, the two agree."""
-    return walked(grad_outputs, cache, carried=lambda fade, grad: grad)
-
-
-@delta_rule_backward.mistake("reads the state before it fades")
-def read_before_fading(grad_outputs, cache):
-    """What is missing, and the key's gradient, use `states[t]`. The state fades first, and the key reads afterwards:
-    `fades[t] * states[t]`. Where nothing fades, the two agree."""
-    return walked(grad_outputs, cache, faded=lambda fade, before: before)
-
-
-@delta_rule_backward.mistake("forgets that writing reads the state")
-def reading_forgotten(grad_outputs, cache):
-    """The gradient goes back as if each word wrote strength times value. It writes what is *missing*, value minus what
-    the key reads, so the state before has a second path, with a minus: the key times the gradient of what is missing.
-    Without it, this is the gradient of a plain linear attention."""
-    return walked(grad_outputs, cache, through=lambda grad, reads: grad, key=lambda writes, reads: writes)
-
-
-@delta_rule_backward.mistake("has the wrong sign on the path through the reading")
-def reading_added(grad_outputs, cache):
-    """What the key reads is subtracted from the value. You add its gradient to that of the state: subtract it."""
-    return walked(grad_outputs, cache, through=lambda grad, reads: grad + reads)
-
-
-@delta_rule_backward.mistake("counts the key only where it writes")
-def key_writes(grad_outputs, cache):
-    """The key's gradient has one of two terms. The key is used twice: it says where the difference is written, and it
-    reads what the value is compared with."""
-    return walked(grad_outputs, cache, key=lambda writes, reads: writes)
-
-
-@delta_rule_backward.mistake("counts the key only where it reads")
-def key_reads(grad_outputs, cache):
-    """The key's gradient has one of two terms, that of the reading. The key also says where the difference is written,
-    and this term contains what was missing."""
-    return walked(grad_outputs, cache, key=lambda writes, reads: reads)
-
-
-@delta_rule_backward.mistake("adds both terms of the key with a plus")
-def key_sign(grad_outputs, cache):
-    """The second term of the key's gradient has the wrong sign: what the key reads is *subtracted* from the value."""
-    return walked(grad_outputs, cache, key=lambda writes, reads: writes - reads)
-
-
-@delta_rule_backward.mistake("takes the value for what is missing")
-def value_for_missing(grad_outputs, cache):
-    """Your gradients of key and strength use the value. The word wrote strength times what was *missing*, which is the
-    value minus what the key read. At the first word the two are the same."""
-    return walked(grad_outputs, cache, missing=lambda value, key, faded: value)
-
-
-@delta_rule_backward.mistake("forgets the strength in the values' gradient")
-def value_without_strength(grad_outputs, cache):
-    """Your gradient of a value is right only if the whole value is written. The word writes only a share of it, the
-    strength."""
-    return walked(grad_outputs, cache, value=lambda strength, grad: grad)
-
-
-@delta_rule_backward.mistake("keeps the strength in its own gradient")
-def strength_kept(grad_outputs, cache):
-    """The strength's gradient still has the strength as a factor. The strength multiplies what is missing, so its
-    gradient is the product of the other two."""
-    return walked(grad_outputs, cache, strength=lambda grad, missing, strength: strength * (grad @ missing))
-
-
-@delta_rule_backward.mistake("multiplies by the faded state in the fade's gradient")
-def fade_kept(grad_outputs, cache):
-    """The fade's gradient still has the fade as a factor: you multiply by the faded state. The fade multiplies the
-    state before, so multiply by that: `states[t]`."""
-    return walked(grad_outputs, cache, fade=lambda grad, before, fade: (grad * (fade * before)).sum())
+wrong("state_before", walked, state=lambda states, t: states[t])("""
+    reads the state before the word
+    The gradient of a query uses the state from before its word. The word writes first and reads afterwards: `states[t +
+    1]`. At the first word the previous state is zero, and so is your gradient there.""")
+wrong("nothing_carried", walked, carried=lambda fade, grad: np.zeros_like(grad))("""
+    carries no gradient from word to word
+    Each word gets the gradient of its own output only. Later words read what this word has written, so the gradient of
+    the state is a sum over all later words: carry it from each word to the previous word.""")
+wrong("replaced_not_added", walked, arrives=lambda carried, own: own if own.any() else carried)("""
+    forgets the gradient that comes from later words
+    The gradient of a word's own output replaces what has arrived from later words. The state goes both into the output
+    and into the next state, so add the two gradients.""")
+wrong("forwards", walked, order=range)("""
+    goes from the first word to the last
+    You carry the gradient from each word to the *next*. A word influences what comes after it, so its gradient comes
+    from there: begin with the last word.""")
+wrong("not_faded", walked, carried=lambda fade, grad: grad)("""
+    does not let the gradient fade
+    You pass the gradient of the faded state unchanged to the previous word. The faded state is the fade times the
+    previous state, so multiply the gradient by the fade, too. If nothing fades, the two agree.""")
+wrong("read_before_fading", walked, faded=lambda fade, before: before)("""
+    reads the state before it fades
+    What is missing, and the key's gradient, use `states[t]`. The state fades first, and the key reads afterwards:
+    `fades[t] * states[t]`. If nothing fades, the two agree.""")
+wrong("reading_forgotten", walked, through=lambda grad, reads: grad, key=lambda writes, reads: writes)("""
+    forgets that writing reads the state
+    The gradient goes back as if each word wrote strength times value. It writes what is *missing*, value minus what the
+    key reads, so the previous state has a second path with a minus sign: the key times the gradient of what is missing.
+    Without it, this is the gradient of a plain linear attention.""")
+wrong("reading_added", walked, through=lambda grad, reads: grad + reads)("""
+    has the wrong sign on the path through the reading
+    The forward pass subtracts what the key reads from the value. You add its gradient to that of the state: subtract
+    it.""")
+wrong("key_writes", walked, key=lambda writes, reads: writes)("""
+    counts the key only where it writes
+    The key's gradient has only one of its two terms. The forward pass uses the key twice: to write the difference, and
+    to read what it compares with the value.""")
+wrong("key_reads", walked, key=lambda writes, reads: reads)("""
+    counts the key only where it reads
+    The key's gradient has only one of its two terms, that of reading. The key also says where to write the difference,
+    and this term contains what was missing.""")
+wrong("key_sign", walked, key=lambda writes, reads: writes - reads)("""
+    adds both terms of the key with a plus
+    The second term of the key's gradient has the wrong sign: what the key reads is *subtracted* from the value.""")
+wrong("value_for_missing", walked, missing=lambda value, key, faded: value)("""
+    takes the value for what is missing
+    Your gradients of key and strength use the value. The word wrote strength times what was *missing*, which is the
+    value minus what the key read. At the first word the two are the same.""")
+wrong("value_without_strength", walked, value=lambda strength, grad: grad)("""
+    forgets the strength in the values' gradient
+    Your gradient of a value is right only if the word writes the whole value. The word writes only a share of it, the
+    strength.""")
+wrong("strength_kept", walked, strength=lambda grad, missing, strength: strength * (grad @ missing))("""
+    keeps the strength in its own gradient
+    The strength's gradient still has the strength as a factor. The strength multiplies what is missing, so its gradient
+    is the product of the other two.""")
+wrong("fade_kept", walked, fade=lambda grad, before, fade: (grad * (fade * before)).sum())("""
+    multiplies by the faded state in the fade's gradient
+    The fade's gradient still has the fade as a factor: you multiply by the faded state. The fade multiplies the
+    previous state, so multiply by that state: `states[t]`.""")
 
 
 @delta_rule_backward.mistake("leaves the reading out of the fade's gradient")
@@ -241,7 +199,7 @@ def term_by_term(grad_outputs, cache):
 
 @delta_rule_backward.equivalent
 def by_a_matrix(grad_outputs, cache):
-    """A word multiplies the state by fade (I - strength k k^T), and adds strength k v^T."""
+    """For each word, multiply the state by fade (I - strength k k^T), and add strength k v^T."""
     queries, keys, values, fades, strengths, states = cache
     lists = [[] for _ in range(5)]
     carried = np.zeros_like(states[0])

@@ -1,8 +1,7 @@
-"""reverse_divergence: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import changing, short_mistakes
 from solutions import since as reference
 from solutions.attention import softmax
 from solutions.logarithms import log_softmax
@@ -11,18 +10,28 @@ reverse_divergence = Exercise(
     reference.reverse_divergence,
     outputs={"loss": "", "grad_logits": "... T vocab"},
     section="The student writes: yours to derive",
-    tolerance=1e-6,  # of the loss, which is float32 in one case
+    tolerance=1e-6,  # for the loss, which is float32 in one case
 )
+wrong = short_mistakes(reverse_divergence)
+changed = changing(reference.reverse_divergence)
 
 
 def a_lesson(draw, n_axes=0, dtype=np.float64, share=0.6):
-    """Return logits of student and teacher for random positions. share: of the positions that count."""
+    """Return logits of student and teacher for random positions. share: the share of positions that count.
+
+    The logits are spread evenly, at most 4 apart for the student and 0.6 for the teacher. Then 1e-7 added to the
+    probabilities stays within the tolerance, and 1e-6 does not.
+    """
     T, vocab, *batch = draw.sizes(2 + n_axes, low=3, high=9)
     counts = draw.rng.random((*batch, T)) < share
-    counts.flat[0], counts.flat[-1] = True, False
+    counts.reshape(-1, T)[0, : T if batch else 1] = True  # sentences differ in how many positions count
+    counts.flat[-1] = False
+    even = np.broadcast_to(np.linspace(-1, 1, vocab), (*batch, T, vocab))
+    student, teacher = (draw.rng.permuted(even, axis=-1) for _ in range(2))
+    widths = draw.rng.uniform(1.9, 2, (*batch, T, 1))
     return {
-        "logits": (1.5 * draw.normal(*batch, T, vocab)).astype(dtype),
-        "teacher_logits": (1.5 * draw.normal(*batch, T, vocab)).astype(dtype),
+        "logits": (widths * student).astype(dtype),
+        "teacher_logits": (0.3 * teacher).astype(dtype),
         "counts": counts,
     }
 
@@ -61,8 +70,8 @@ def _(draw):
 def measured(logits, teacher_logits, counts, **put):
     """Return loss and gradient with parts replaced.
 
-    put: `weights`, the distribution of the mean; `surplus`, of both logarithms; `grad`, from (student, surplus,
-    divergence) to the gradient of a row; `n`, from counts to the divisor; `loss`, another loss;
+    put: `weights`, the distribution of the mean; `surplus`, of both logarithms; `grad`, from (student, teacher,
+    surplus, divergence) to the gradient of a row; `n`, from counts to the divisor; `loss`, another loss;
     `keep`, from counts to the rows of the gradient that stay.
     """
     student, own, teacher = softmax(logits), log_softmax(logits), log_softmax(teacher_logits)
@@ -70,94 +79,66 @@ def measured(logits, teacher_logits, counts, **put):
     weights = put.get("weights", lambda student, teacher: student)(student, np.exp(teacher))
     divergence = (weights * surplus).sum(axis=-1, keepdims=True)
     divisor = max(int(put.get("n", lambda counts: counts.sum())(counts)), 1)
-    grad = put.get("grad", lambda student, surplus, divergence: student * (surplus - divergence))
-    rows = grad(student, surplus, divergence) / logits.dtype.type(divisor)
+    grad = put.get("grad", lambda p, q, surplus, divergence: p * (surplus - divergence))
+    rows = grad(student, softmax(teacher_logits), surplus, divergence) / logits.dtype.type(divisor)
     keep = put.get("keep", lambda counts: counts)(counts)[..., None]
     loss = divergence[counts[..., None]].sum() / logits.dtype.type(divisor)
     return put.get("loss", loss), np.where(keep, rows, 0)
 
 
-@reverse_divergence.mistake("differentiates the logarithm alone")
-def only_the_log(logits, teacher_logits, counts):
-    """Your gradient is zero, up to rounding. Either you never write to the array that you return, or you treat the
-    student's p in front of the logarithm as a constant. The student writes the text, so p is also how often each token
-    comes, and the gradient comes from this factor."""
-    return measured(logits, teacher_logits, counts, grad=lambda p, surplus, divergence: np.zeros_like(p))
-
-
-@reverse_divergence.mistake("stops at the probabilities")
-def stops_at_probabilities(logits, teacher_logits, counts):
-    """You return the gradient of the student's probabilities. They are the softmax of the logits, so go back through
-    the softmax, too: multiply by p after subtracting the mean under p."""
-    return measured(logits, teacher_logits, counts, grad=lambda p, surplus, divergence: surplus + 1)
-
-
-@reverse_divergence.mistake("leaves out the mean")
-def without_the_mean(logits, teacher_logits, counts):
-    """The gradient of a row does not add up to zero, but adding a constant to all logits changes nothing. Subtract the
-    row's mean under p, which is the divergence itself, before you multiply by p."""
-    return measured(logits, teacher_logits, counts, grad=lambda p, surplus, divergence: p * surplus)
-
-
-@reverse_divergence.mistake("multiplies the gradient of the probabilities by p alone")
-def multiplied_by_p(logits, teacher_logits, counts):
-    """You multiply the gradient of the probabilities, log p - log q + 1, by p. That is one half of the way back through
-    a softmax. Subtract its mean under p first. The 1 then disappears, and the gradient of a row adds up to zero."""
-    return measured(logits, teacher_logits, counts, grad=lambda p, surplus, divergence: p * (surplus + 1))
-
-
-@reverse_divergence.mistake("subtracts a plain mean")
-def plain_mean(logits, teacher_logits, counts):
-    """You subtract the plain mean over the vocabulary. Subtract the mean under p, in which each token counts as often
-    as the student writes it."""
-    return measured(
-        *(logits, teacher_logits, counts),
-        grad=lambda p, surplus, divergence: p * (surplus - surplus.mean(axis=-1, keepdims=True)),
-    )
-
-
-@reverse_divergence.mistake("takes the gradient of the other divergence")
-def forward_gradient(logits, teacher_logits, counts):
-    """Your loss is right, but the gradient p - q is that of KL(teacher || student), for texts that the teacher writes.
-    Here the student writes, and the gradient has another form."""
-    q = softmax(teacher_logits)
-    return measured(logits, teacher_logits, counts, grad=lambda p, surplus, divergence: p - q)
+wrong("only_the_log", measured, grad=lambda p, q, surplus, divergence: np.zeros_like(p))("""
+    differentiates the logarithm alone
+    Your gradient is zero, up to rounding. You either never write to the array that you return, or treat the student's p
+    in front of the logarithm as a constant. The student writes the text, so p is also how often each token comes, and
+    the gradient comes from this factor.""")
+wrong("stops_at_probabilities", measured, grad=lambda p, q, surplus, divergence: surplus + 1)("""
+    stops at the probabilities
+    You return the gradient of the student's probabilities. They are the softmax of the logits, so go back through the
+    softmax, too: multiply by p after subtracting the mean under p.""")
+wrong("without_the_mean", measured, grad=lambda p, q, surplus, divergence: p * surplus)("""
+    leaves out the mean
+    The gradient of a row does not add up to zero, but adding a constant to all logits changes nothing. Subtract the
+    row's mean under p, which is the divergence itself, before you multiply by p.""")
+wrong("multiplied_by_p", measured, grad=lambda p, q, surplus, divergence: p * (surplus + 1))("""
+    multiplies the gradient of the probabilities by p alone
+    You multiply the gradient of the probabilities, log p - log q + 1, by p. That is only half of the backward pass of a
+    softmax. Subtract the mean under p first. The 1 then cancels, and the gradient of a row adds up to zero.""")
+wrong(
+    "plain_mean", measured, grad=lambda p, q, surplus, divergence: p * (surplus - surplus.mean(axis=-1, keepdims=True))
+)("""
+    subtracts a plain mean
+    You subtract the plain mean over the vocabulary. Subtract the mean under p, in which each token counts as often as
+    the student writes it.""")
+wrong("forward_gradient", measured, grad=lambda p, q, surplus, divergence: p - q)("""
+    takes the gradient of the other divergence
+    Your loss is right, but the gradient p - q is that of KL(teacher || student), for texts that the teacher writes.
+    Here the student writes, and the gradient has a different form.""")
 
 
 @reverse_divergence.mistake("computes KL(teacher || student)")
 def forward_divergence(logits, teacher_logits, counts):
     """Loss and gradient are those of KL(teacher || student), the divergence of ordinary distillation. The mean is over
     what the *student* writes, so p is in front of the logarithm."""
-    q = softmax(teacher_logits)
     return measured(
         *(logits, teacher_logits, counts),
         weights=lambda student, teacher: teacher,
         surplus=lambda own, teacher: teacher - own,
-        grad=lambda p, surplus, divergence: p - q,
+        grad=lambda p, q, surplus, divergence: p - q,
     )
 
 
-@reverse_divergence.mistake("has the wrong sign")
-def wrong_sign(logits, teacher_logits, counts):
-    """The loss is negative: log q - log p says how much *less* likely a token is for the student. A divergence is never
-    negative, and a step against your gradient would lead away from the teacher."""
-    loss, grad = reference.reverse_divergence(logits, teacher_logits, counts)
-    return -loss, -grad
-
-
-@reverse_divergence.mistake("has the wrong sign in the gradient")
-def wrong_sign_of_gradient(logits, teacher_logits, counts):
-    """The loss is right, but the gradient points downhill. A token has a positive gradient if its surplus, log p - log
-    q, is above the mean."""
-    loss, grad = reference.reverse_divergence(logits, teacher_logits, counts)
-    return loss, -grad
-
-
-@reverse_divergence.mistake("divides by all positions")
-def all_positions(logits, teacher_logits, counts):
-    """You add up the positions that count, but divide by the number of all positions. A text with a long question then
-    has a smaller loss. Divide by the number of those that count."""
-    return measured(logits, teacher_logits, counts, n=lambda counts: counts.size)
+wrong("wrong_sign", changed, change=lambda loss, grad: (-loss, -grad))("""
+    has the wrong sign
+    The loss is negative: log q - log p says how much *less* likely a token is for the student. A divergence is never
+    negative, and a step against your gradient would lead away from the teacher.""")
+wrong("wrong_sign_of_gradient", changed, change=lambda loss, grad: (loss, -grad))("""
+    has the wrong sign in the gradient
+    The loss is right, but the gradient points downhill. A token has a positive gradient if its surplus, log p - log q,
+    is above the mean.""")
+wrong("all_positions", measured, n=lambda counts: counts.size)("""
+    divides by all positions
+    You add up the positions that count, but divide by the number of all positions. A text with a long question then has
+    a smaller loss. Divide by the number of positions that count.""")
 
 
 @reverse_divergence.mistake("ignores counts")
@@ -167,17 +148,13 @@ def all_count(logits, teacher_logits, counts):
     return reference.reverse_divergence(logits, teacher_logits, np.ones_like(counts))
 
 
-@reverse_divergence.mistake("leaves positions that do not count in the gradient")
-def gradient_everywhere(logits, teacher_logits, counts):
-    """The loss is right, but positions that do not count have a gradient. A position that is not in the loss has a
-    gradient of zero."""
-    return measured(logits, teacher_logits, counts, keep=np.ones_like)
-
-
-@reverse_divergence.mistake("adds up in place of the mean")
-def summed(logits, teacher_logits, counts):
-    """Loss and gradient are as many times too large as there are positions that count. The loss is a mean over them."""
-    return measured(logits, teacher_logits, counts, n=lambda counts: 1)
+wrong("gradient_everywhere", measured, keep=np.ones_like)("""
+    leaves positions that do not count in the gradient
+    The loss is right, but positions that do not count have a gradient. A position that is not in the loss has a
+    gradient of zero.""")
+wrong("summed", measured, n=lambda counts: 1)("""
+    adds up in place of the mean
+    You add up loss and gradient over the positions that count. Divide both by the number of these positions.""")
 
 
 @reverse_divergence.mistake("forgets to divide the gradient")
@@ -208,44 +185,47 @@ def zero_by_zero(logits, teacher_logits, counts):
     return (loss, grad) if counts.any() else (loss * np.nan, grad * np.nan)
 
 
-@reverse_divergence.mistake("takes the logarithm of a softmax")
-def log_of_softmax(logits, teacher_logits, counts):
-    """A probability that underflows to 0 has the logarithm -inf, and 0 times inf is NaN. Compute the logarithms
-    directly, with `log_softmax`."""
+def by_logarithms(logits, teacher_logits, counts, *, number):
+    """Return loss and gradient from the logarithms of probabilities plus a number."""
+    student = softmax(logits)
     with np.errstate(all="ignore"):
-        p, q = softmax(logits), softmax(teacher_logits)
-        surplus = np.log(p) - np.log(q)
-        divergence = (p * surplus).sum(axis=-1, keepdims=True)
-        n = max(int(counts.sum()), 1)
-        grad = p * (surplus - divergence) / logits.dtype.type(n)
-        return divergence[counts].sum() / logits.dtype.type(n), np.where(counts[..., None], grad, 0)
+        surplus = np.log(student + number) - np.log(softmax(teacher_logits) + number)
+        divergence = (student * surplus).sum(axis=-1, keepdims=True)
+        n_counted = logits.dtype.type(max(int(counts.sum()), 1))
+        grad = student * (surplus - divergence) / n_counted
+        return divergence[counts].sum() / n_counted, np.where(counts[..., None], grad, 0)
+
+
+wrong("log_of_softmax", by_logarithms, number=0.0)("""
+    takes the logarithm of a softmax
+    A probability that underflows to 0 has the logarithm -inf, and 0 times inf is NaN. Compute the logarithms directly,
+    with `log_softmax`.""")
 
 
 @reverse_divergence.mistake("adds {number} inside the logarithms", number=(1e-12, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10))
 def log_of_a_little_more(logits, teacher_logits, counts, *, number):
-    """You add {number} to the probabilities before you take their logarithms. That prevents minus infinity, but no
-    logarithm can fall below that of {number} then. Compute the logarithms directly, with `log_softmax`."""
-    student = softmax(logits)
-    surplus = np.log(student + number) - np.log(softmax(teacher_logits) + number)
-    divergence = (student * surplus).sum(axis=-1, keepdims=True)
-    n_counted = logits.dtype.type(max(int(counts.sum()), 1))
-    grad = student * (surplus - divergence) / n_counted
-    return divergence[counts].sum() / n_counted, np.where(counts[..., None], grad, 0)
+    """You add {number} to the probabilities before you take their logarithms. That prevents minus infinity, but then no
+    logarithm can fall below that of {number}. Compute the logarithms directly, with `log_softmax`."""
+    return by_logarithms(logits, teacher_logits, counts, number=number)
 
 
-@reverse_divergence.mistake("leaves out the student's own logarithm")
-def cross_entropy_alone(logits, teacher_logits, counts):
-    """You compute the cross-entropy -sum(student * log teacher). In the divergence the student's own logarithm is
-    subtracted from it: without it, a student does best with the teacher's likeliest token alone."""
-    return measured(logits, teacher_logits, counts, surplus=lambda own, teacher: -teacher)
-
-
-@reverse_divergence.mistake("returns float64 for float32")
-def promoted(logits, teacher_logits, counts):
-    """Your gradient is float64 although the logits are float32. A product with a float64 array does that; multiply by
-    the boolean array, or use `np.where`."""
-    loss, grad = reference.reverse_divergence(logits, teacher_logits, counts)
-    return loss, grad.astype(np.float64)
+wrong("cross_entropy_alone", measured, surplus=lambda own, teacher: -teacher)("""
+    leaves out the student's own logarithm
+    You compute the cross-entropy -sum(student * log teacher). The divergence also contains the student's own logarithm.
+    Without this term, the best student writes only the teacher's likeliest token.""")
+wrong("promoted", changed, change=lambda loss, grad: (loss, grad.astype(np.float64)))("""
+    returns float64 for float32
+    Your gradient is float64 although the logits are float32. A product with a float64 array does that; multiply by the
+    boolean array, or use `np.where`.""")
+wrong(
+    "no_logarithms",
+    measured,
+    surplus=lambda own, teacher: np.exp(own) - np.exp(teacher),
+    grad=lambda p, q, surplus, divergence: p * (surplus + p - divergence - (p * p).sum(axis=-1, keepdims=True)),
+)("""
+    compares probabilities, not their logarithms
+    You subtract the teacher's probabilities from the student's, but the divergence contains a difference of logarithms.
+    Use `log_softmax` for both.""")
 
 
 @reverse_divergence.equivalent

@@ -1,17 +1,18 @@
-"""tests_accept_draft: its cases, its known mistakes and its right rewrites."""
-
 from functools import partial
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.functions_to_test import REFERENCE, functions_to_test
+from autograder.authoring.short_mistakes import short_mistakes
+from autograder.authoring.usual_wrong_tests import usual_wrong_tests
 from autograder.exercises.since.accept_draft import accept_draft, checked, drawn
 from solutions import since as reference
 
 tests_accept_draft = Exercise(
     reference.tests_accept_draft, outputs={"verdict": ""}, section="A test without luck", tests=accept_draft
 )
+wrong = short_mistakes(tests_accept_draft)
 
 tried = partial(functions_to_test, exercise=accept_draft)
 
@@ -20,15 +21,15 @@ tried = partial(functions_to_test, exercise=accept_draft)
 
 
 def from_the_end(draft, small, large, chances, place):
-    """Right: the last tokens come first, and a large chance accepts."""
+    """Return a right text: order the tokens from the last to the first, and accept at a large chance."""
     last = small.shape[1] - 1
     turned = [row[:, ::-1] for row in (small, large)]
     return last - checked(last - np.asarray(draft), *turned, 1 - np.asarray(chances), place)
 
 
 def by_small_steps(draft, small, large, chances, place):
-    """Right: chances and place are shifted around, as if [0, 1) were a circle. By a third, because numbers that are
-    spread evenly then stay away from all multiples of one over their number."""
+    """Return a right text after shifting chances and place by a third, as if [0, 1) were a circle. After such a shift,
+    evenly spread numbers stay away from all multiples of one over their number."""
     return reference.accept_draft(draft, small, large, (np.asarray(chances) + 1 / 3) % 1, (place + 1 / 3) % 1)
 
 
@@ -74,7 +75,7 @@ def writes_into_chances(draft, small, large, chances, place):
     return tokens
 
 
-# A test that always gives the same answer fails every aspect: each has right functions and wrong ones.
+# A test that always gives the same answer fails every aspect, because each aspect has right and wrong functions.
 @tests_accept_draft.cases("wrong for the first token", points=2)
 def _(draw):
     yield from tried(
@@ -89,7 +90,7 @@ def _(draw):
         ],
         at_home=[
             *("accepts all", "too willing", "too strict", "exchanged models", "replaced from large"),
-            *("likeliest replacement", "chance again"),
+            *("likeliest replacement", "chance again", "row too late"),
         ],
         right_at_home=["other chances", "other place", "shifted numbers"],
     )
@@ -125,7 +126,7 @@ def _(draw):
     )
 
 
-# The probabilities of both models, and the number of chances that fits to them. Four places fit to both.
+# The probabilities of both models, and the number of chances that fits them. Four places fit both.
 ONE_GUESS = np.array([[8, 4, 4]]) / 16, np.array([[4, 5, 7], [4, 8, 4]]) / 16, 4
 TWO_GUESSES = np.array([[2, 2], [2, 2]]) / 4, np.array([[1, 3], [3, 1], [1, 3]]) / 4, 2
 PLACES = 4
@@ -133,12 +134,12 @@ ALL = (0, 1, 2, 3)
 
 
 def spread(count):
-    """Return so many numbers, spread evenly over [0, 1)."""
+    """Return this many numbers, spread evenly over [0, 1)."""
     return (np.arange(count) + 0.5) / count
 
 
 def edges(count):
-    """Return so many numbers from 0 on, spread evenly over [0, 1)."""
+    """Return this many numbers from 0 on, spread evenly over [0, 1)."""
     return np.arange(count) / count
 
 
@@ -180,7 +181,7 @@ def right_texts(found, small, large, atol=1e-9, depth=3):
 
 
 def tested(function, situations=(ONE_GUESS, TWO_GUESSES), *, watched=ALL, atol=1e-9, depth=3, numbers=spread):
-    """The test, with its choices left open."""
+    """Run the test with these choices."""
     for small, large, *counts in situations:
         found = texts(function, small, large, *counts, watched=watched, numbers=numbers)
         if found is None or not right_texts(found, small, large, atol, depth):
@@ -188,34 +189,21 @@ def tested(function, situations=(ONE_GUESS, TWO_GUESSES), *, watched=ALL, atol=1
     return True
 
 
-@tests_accept_draft.mistake("accepts every function")
-def accepts_everything(function):
-    """Your test accepts whatever it is given. Call the function with all drafts and with chances and places that are
-    spread evenly, and compare how often each token comes. A test that ends without a `return` and without an `assert`
-    accepts."""
-
-
-@tests_accept_draft.mistake("rejects every function")
-def rejects_everything(function):
-    """Your test rejects right functions and wrong ones alike. Count how often each first token comes, with each draft
-    as often as the small model draws it, and compare your expected values with what `accept_draft` gives. The means are
-    exact only if each probability of accepting a guess is a multiple of one over the number of chances, and each
-    probability of a replacement a multiple of one over the number of places."""
-    small, large, n_chances = ONE_GUESS
-    found = texts(function, small, large, n_chances)
-    return found is not None and right_texts(found, small, large[::-1])
-
-
-@tests_accept_draft.mistake("says True of wrong functions and False of right ones")
-def answer_inverted(function):
-    """Your answers are the wrong way round. True accepts a function."""
-    return not reference.tests_accept_draft(function)
+usual_wrong_tests(
+    tests_accept_draft,
+    accepts="Call the function with all drafts and with chances and places that are spread evenly, and compare how "
+    "often each token comes.",
+    rejects="Count how often each first token comes, with each draft as often as the small model draws it, and "
+    "compare your expected values with what `accept_draft` gives. The means are exact only if each probability of "
+    "accepting a guess is a multiple of one over the number of chances, and each probability of a replacement a "
+    "multiple of one over the number of places.",
+)
 
 
 @tests_accept_draft.mistake("expects what accept_draft does with its random numbers")
 def expects_own_numbers(function):
     """Your test rejects right functions, because it expects certain tokens for certain chances and places. A function
-    may use its random numbers in another way. Compare how often each token comes, over all chances and places."""
+    may use its random numbers in a different way. Compare how often each token comes, over all chances and places."""
     for situation in (ONE_GUESS, TWO_GUESSES):
         for (*kept, place), _ in calls(*situation):
             given = [array.copy() for array in kept]
@@ -226,33 +214,23 @@ def expects_own_numbers(function):
     return True
 
 
-@tests_accept_draft.mistake("puts its random numbers on the edges")
-def on_the_edges(function):
-    """Your test rejects right functions, because its chances or places are 0, 1/4, 1/2 and 3/4. If a guess should be
+wrong("on_the_edges", tested, numbers=edges)("""
+    puts its random numbers on the edges
+    Your test rejects right functions, because its chances or places are 0, 1/4, 1/2 and 3/4. If a guess should be
     accepted with probability 1/4, a function may accept or refuse it at a chance of exactly 1/4. Put the numbers in the
-    middle, where this makes no difference: 1/8, 3/8, 5/8 and 7/8."""
-    return tested(function, numbers=edges)
-
-
-@tests_accept_draft.mistake("tries drafts of one token")
-def one_guess(function):
-    """Your test accepts a function that keeps the guesses after a refused one, because in a draft of one token there
-    are none. Try drafts of two tokens, too."""
-    return tested(function, [ONE_GUESS])
-
-
-@tests_accept_draft.mistake("looks at the first token alone")
-def first_alone(function):
-    """Your test accepts functions whose first token is right, whatever follows. After an accepted guess the second
-    token must have the probabilities of the large model's second row, and so on."""
-    return tested(function, depth=1)
-
-
-@tests_accept_draft.mistake("uses the same probabilities for both models")
-def same_models(function):
-    """Your test accepts functions that accept or replace wrongly. If the two models agree, no guess is refused. Let
-    them differ."""
-    return tested(function, [(large[:-1], large, n_chances) for _, large, n_chances in (ONE_GUESS, TWO_GUESSES)])
+    middle, where this makes no difference: 1/8, 3/8, 5/8 and 7/8.""")
+wrong("one_guess", lambda function: tested(function, [ONE_GUESS]))("""
+    tries drafts of one token
+    Your test accepts a function that keeps the guesses after a refused one, because a draft of one token has no later
+    guesses. Try drafts of two tokens, too.""")
+wrong("first_alone", tested, depth=1)("""
+    looks at the first token alone
+    Your test accepts functions whose first token is right, whatever follows. After an accepted guess the second token
+    must have the probabilities of the large model's second row, and so on.""")
+wrong("same_models", tested, situations=[(large[:-1], large, n) for _, large, n in (ONE_GUESS, TWO_GUESSES)])("""
+    uses the same probabilities for both models
+    Your test accepts functions that accept or replace wrongly. If the two models agree, no guess is refused. Let them
+    differ.""")
 
 
 @tests_accept_draft.mistake("has the same probabilities in every row")
@@ -264,39 +242,32 @@ def same_rows(function):
 
 @tests_accept_draft.mistake("does not see how the replacement is drawn")
 def one_missing(function):
-    """Your test accepts functions that draw the replacement wrongly. If the large model gives only one token more than
-    the small one, as it must with two tokens, the replacement is not random. Let two tokens be missing, by different
-    amounts. If you do, your tolerance is too large."""
+    """Your test accepts functions that draw the replacement wrongly. If the large model gives only one token a larger
+    probability than the small model does, as it must with two tokens, the replacement is not random. Let two tokens be
+    missing, by different amounts. If you already do, your tolerance is too large."""
     small, large, n_chances = ONE_GUESS
     one_more = np.array([[4, 4, 8], *16 * large[1:]]) / 16
     return tested(function, [(small, one_more, n_chances), TWO_GUESSES])
 
 
-@tests_accept_draft.mistake("allows for an eighth")
-def too_loose(function):
-    """Your test accepts functions that accept guesses a little too often. Over chances and places that are spread
-    evenly, a mean is exact if the probabilities are multiples of one over their number. Then you need to allow for
-    rounding only."""
-    return tested(function, atol=0.13)
-
-
-@tests_accept_draft.mistake("does not look at the caller's arrays")
-def caller_unwatched(function):
-    """Your test accepts functions that write into their arguments. Keep copies, and compare afterwards."""
-    return tested(function, watched=())
-
-
-@tests_accept_draft.mistake("looks whether the draft changes, and at no other array")
-def draft_watched(function):
-    """Your test finds a function that writes into the draft, but accepts one that writes into the probabilities or the
-    chances. Compare all four arrays."""
-    return tested(function, watched=(0,))
+wrong("too_loose", tested, atol=0.13)("""
+    allows for an eighth
+    Your test accepts functions that accept guesses a little too often. Over chances and places that are spread evenly,
+    a mean is exact if the probabilities are multiples of one over their number. Then you need to allow only for
+    rounding.""")
+wrong("caller_unwatched", tested, watched=())("""
+    does not look at the caller's arrays
+    Your test accepts functions that write into their arguments. Keep copies, and compare afterwards.""")
+wrong("draft_watched", tested, watched=(0,))("""
+    looks whether the draft changes, and at no other array
+    Your test finds a function that writes into the draft, but accepts one that writes into the probabilities or the
+    chances. Compare all four arrays.""")
 
 
 @tests_accept_draft.mistake("does not ask whether guesses are used")
 def distribution_alone(function):
     """Your test accepts a function that throws the draft away and draws one token from the large model. Its token has
-    the right distribution, but the draft was for nothing. Check how often a second token comes: as often as a guess is
+    the right distribution, but the draft was useless. Check that a second token comes as often as a guess is
     accepted."""
     for small, large, n_chances in (ONE_GUESS, TWO_GUESSES):
         found = texts(function, small, large, n_chances)
@@ -324,7 +295,7 @@ def with_four_tokens(function):
 
 @tests_accept_draft.equivalent
 def by_counting(function):
-    """Counts in whole numbers, of which 384 make one."""
+    """Count in whole numbers, 384 of which stand for a probability of 1."""
     for small, large, n_chances in (ONE_GUESS, TWO_GUESSES):
         n, vocab = small.shape
         counts = np.zeros([vocab + 1] * (n + 1))

@@ -1,1 +1,1 @@
-"""Chapter 9, training: its exercises, each in a file of its own."""
+"""Exercises of chapter 9, training, one in each file."""

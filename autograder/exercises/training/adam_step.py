@@ -1,35 +1,45 @@
-"""adam_step: its cases, its known mistakes and its right rewrites."""
-
 import math
 from operator import itemgetter
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.training.shared import adam, checked, of_the_first_step
 from solutions import training as reference
 from solutions.parameters import flatten, map_tree, unflatten
 
 adam_step = Exercise(reference.adam_step, outputs={"parameters": "...", "moments": ""}, section="Adam", tolerance=1e-10)
+wrong = short_mistakes(adam_step)
 
 
-def to_move(draw, tree, step=None, **constants):
-    """What Adam gets for these parameters; gradients and moments are drawn like them."""
+def to_move(draw, tree, step=None, least=1e-3, **others):
+    """Draw the arguments of Adam for these parameters; gradients and moments have the same shapes.
+
+    least: the size of the first gradient in each array. It is small, to show where eps stands.
+    """
+
+    def scaled(array, size):
+        array.flat[0] *= size
+        return array
 
     def another():
-        return map_tree(lambda array: draw.normal(*array.shape, dtype=array.dtype), tree)
+        return map_tree(lambda array: scaled(draw.normal(*array.shape, dtype=array.dtype), least), tree)
+
+    def squares(array):
+        return scaled((0.2 + draw.normal(*array.shape) ** 2).astype(array.dtype), least**2)
 
     return {
         "parameters": tree,
         "gradients": another(),
-        "moments": (another(), map_tree(lambda array: (0.2 + array**2).astype(array.dtype), another())),
-        "step": draw.size(2, 9) if step is None else step,
+        "moments": (another(), map_tree(squares, tree)),
+        "step": draw.size(3, 9) if step is None else step,  # at step 2, beta**step is the square of beta
         "learning_rate": float(draw.rng.uniform(0.1, 0.5)),
-    } | constants
+    } | others
 
 
 def a_tree(draw):
-    """Two norms, which have arrays of one shape under two names, and a table."""
+    """Draw the parameters of two norms, each with two arrays of one shape, and a table."""
     n = draw.size(3, 8)
     norms = [{"gain": draw.normal(n), "bias": draw.normal(n)} for _ in range(2)]
     return {"table": draw.normal(*draw.sizes(2)), "norms": norms}
@@ -56,7 +66,10 @@ def _(draw):
 
 @adam_step.cases("float32 and errors", points=1)
 def _(draw):
-    yield "float32", to_move(draw, draw.normal(*draw.sizes(2), dtype=np.float32))
+    # At this rate a decay of 1e-4 is lost in float32, and one of 5e-4 is not.
+    rate = float(draw.rng.uniform(0.09, 0.12))
+    matrix = draw.normal(*draw.sizes(2, low=5, high=10), dtype=np.float32)
+    yield "float32", to_move(draw, matrix, least=1, learning_rate=rate)
     yield "step 0", to_move(draw, draw.normal(3), step=0)
     yield "a step below 0", to_move(draw, draw.normal(3), step=-draw.size())
 
@@ -71,45 +84,29 @@ def turned_round(tree):
     return [turned_round(branch) for branch in tree] if isinstance(tree, list) else tree
 
 
-@adam_step.mistake("does not correct the bias")
-def uncorrected(**asked):
-    """The averages start at zero, and you use them as they are: too small at first, by the factor 1 - beta**step. With
-    the paper's constants the first step has 0.71 of its length. Divide both before use."""
-    return adam(**asked, corrected=(False, False))
-
-
-@adam_step.mistake("corrects the bias of the mean only")
-def only_the_mean(**asked):
-    """You correct the mean, but not the mean of squares. The denominator is too small, so the first steps are several
-    times too long. Both averages start at zero."""
-    return adam(**asked, corrected=(True, False))
-
-
-@adam_step.mistake("corrects by beta times step")
-def times_not_power(**asked):
-    """Your correction has beta * step where beta**step belongs. At step 1 they agree; later yours changes its sign. The
-    weights of the average are a geometric series."""
-    return adam(**asked, root=lambda v, e: np.sqrt(np.abs(v)) + e, power=lambda b, s: b * s)
-
-
-@adam_step.mistake("puts eps under the root")
-def eps_inside(**asked):
-    """eps is under the root, where 1e-9 acts like 3e-5: parameters with small gradients hardly move. Add it to the
-    root."""
-    return adam(**asked, root=lambda v, e: np.sqrt(v + e))
-
-
-@adam_step.mistake("forgets eps")
-def without_eps(**asked):
-    """eps is not used. A parameter whose gradient has been zero so far divides 0 by 0. Add eps to the root."""
-    return adam(**asked, root=lambda v, e: np.sqrt(v))
-
-
-@adam_step.mistake("does not take the root")
-def without_root(**asked):
-    """You divide by the mean of *squares*. Its root is the usual size of a gradient; without it a parameter with small
-    gradients takes enormous steps."""
-    return adam(**asked, root=lambda v, e: v + e)
+uncorrected = wrong("uncorrected", adam, corrected=(False, False))("""
+    does not correct the bias
+    The averages start at zero, and you use them as they are: at first they are too small by the factor 1 - beta**step.
+    With the paper's constants, the first step is only 0.71 times as long as it should be. Divide both before use.""")
+wrong("only_the_mean", adam, corrected=(True, False))("""
+    corrects the bias of the mean only
+    You correct the mean, but not the mean of squares. The denominator is too small, so the first steps are several
+    times too long. Both averages start at zero.""")
+wrong("times_not_power", adam, root=lambda v, e: np.sqrt(np.abs(v)) + e, power=lambda b, s: b * s)("""
+    corrects by beta times step
+    Your correction has beta * step instead of beta**step. At step 1 they agree; later 1 - beta * step becomes negative.
+    The weights of the average are a geometric series.""")
+wrong("eps_inside", adam, root=lambda v, e: np.sqrt(v + e))("""
+    puts eps under the root
+    eps is under the root, where 1e-9 acts like 3e-5: parameters with small gradients hardly move. Add it to the
+    root.""")
+wrong("without_eps", adam, root=lambda v, e: np.sqrt(v))("""
+    forgets eps
+    You do not use eps. A parameter whose gradient has been zero so far divides 0 by 0. Add eps to the root.""")
+wrong("without_root", adam, root=lambda v, e: v + e)("""
+    does not take the root
+    You divide by the mean of *squares*. The root of this mean is the usual size of a gradient. Without the root, a
+    parameter with small gradients takes enormous steps.""")
 
 
 @adam_step.mistake("goes uphill")
@@ -118,11 +115,10 @@ def uphill_step(parameters, gradients, moments, step, learning_rate, beta_1=0.9,
     return reference.adam_step(parameters, gradients, moments, step, -learning_rate, beta_1, beta_2, eps)
 
 
-@adam_step.mistake("exchanges beta and 1 - beta")
-def betas_reversed(**asked):
-    """beta says how much of the old average *stays*, but you keep 1 - beta of it. The averages then forget nearly
-    everything that they have seen."""
-    return adam(**asked, shares=lambda b: (1 - b, b))
+wrong("betas_reversed", adam, shares=lambda b: (1 - b, b))("""
+    exchanges beta and 1 - beta
+    beta says how much of the old average *stays*, but you keep 1 - beta of it. The averages then forget nearly
+    everything that they have seen.""")
 
 
 @adam_step.mistake("averages the gradients themselves in place of their squares")
@@ -160,8 +156,8 @@ def in_place_moments(parameters, gradients, moments, step, learning_rate, beta_1
 
 @adam_step.mistake("updates the parameters in place")
 def in_place_parameters(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """The caller's parameters have changed: `parameters -= ...` writes into them. Then you cannot keep or average an
-    earlier checkpoint. Make a new array."""
+    """The caller's parameters have changed: `parameters -= ...` writes into them. Then the caller cannot keep or
+    average an earlier checkpoint. Make a new array."""
     new, fresh = reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
     map_tree(np.copyto, parameters, new)
     return parameters, fresh
@@ -179,8 +175,8 @@ def step_zero(parameters, gradients, moments, step, learning_rate, beta_1=0.9, b
 @adam_step.mistake("pairs arrays by their order, not by their names")
 def paired_by_order(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     """You move each parameter by the gradient in the same *place*. A backward pass computes the gradients from the
-    output to the input, so its dicts have another order than the parameters': a gain gets the gradient of a bias, and
-    both have the same shape. Pair them by their names, as `map_tree` does."""
+    output to the input, so its dicts are in a different order from the parameters. Then a gain gets the gradient of a
+    bias, which has the same shape. Pair them by their names, as `map_tree` does."""
 
     def renamed(like, tree):
         if isinstance(like, dict):
@@ -191,50 +187,34 @@ def paired_by_order(parameters, gradients, moments, step, learning_rate, beta_1=
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
 
 
-@adam_step.mistake("corrects the bias of the mean of squares only")
-def only_the_squares(**asked):
-    """The mean of squares is corrected, but the mean is not: the numerator is too small, so the first steps are far
-    too short. Both averages start at zero."""
-    return adam(**asked, corrected=(False, True))
-
-
-@adam_step.mistake("multiplies by the correction")
-def correction_multiplied(**asked):
-    """You multiply the averages by 1 - beta**step. They are too small by just that factor, so *divide* by it. Your
-    averages become smaller still."""
-    return adam(**asked, correct=lambda average, share: average * share)
-
-
-@adam_step.mistake("corrects each average with the other's beta")
-def other_beta(**asked):
-    """The mean is divided by `1 - beta_2**step`, the mean of squares by `1 - beta_1**step`. Correct
-    each with its *own* beta."""
-    return adam(**asked, crossed=True)
-
-
-@adam_step.mistake("corrects by 1 - beta at every step")
-def without_power(**asked):
-    """You divide by 1 - beta, whatever the step is. That is right at step 1, but then it corrects too much, more and
-    more as the averages fill. Divide by 1 - beta**step."""
-    return adam(**asked, power=lambda b, s: b)
-
-
-@adam_step.mistake("is one step ahead")
-def one_step_ahead(**asked):
-    """Your correction has beta**(step + 1): you raise the count, although `step` already counts from 1."""
-    return adam(**asked, power=lambda b, s: b ** (s + 1))
-
-
-@adam_step.mistake("adds the whole gradient to the averages")
-def not_weighted(**asked):
-    """The averages are beta * old + new. Without the factor 1 - beta on the new value they are sums, and grow to ten
-    and fifty times the size of what they should average."""
-    return adam(**asked, shares=lambda b: (b, 1))
+wrong("only_the_squares", adam, corrected=(False, True))("""
+    corrects the bias of the mean of squares only
+    The mean of squares is corrected, but the mean is not: the numerator is too small, so the first steps are far too
+    short. Both averages start at zero.""")
+wrong("correction_multiplied", adam, correct=lambda average, share: average * share)("""
+    multiplies by the correction
+    You multiply the averages by 1 - beta**step. This makes the averages even smaller. They are too small by this
+    factor, so *divide* by it.""")
+wrong("other_beta", adam, crossed=True)("""
+    corrects each average with the other's beta
+    You divide the mean by `1 - beta_2**step`, and the mean of squares by `1 - beta_1**step`. Correct each with its
+    *own* beta.""")
+wrong("without_power", adam, power=lambda b, s: b)("""
+    corrects by 1 - beta at every step
+    You divide by 1 - beta, whatever the step is. That is right at step 1. Later it corrects too much, and increasingly
+    so as the averages fill. Divide by 1 - beta**step.""")
+wrong("one_step_ahead", adam, power=lambda b, s: b ** (s + 1))("""
+    is one step ahead
+    Your correction has beta**(step + 1): you add 1 to `step`, which already counts from 1.""")
+wrong("not_weighted", adam, shares=lambda b: (b, 1))("""
+    adds the whole gradient to the averages
+    The averages are beta * old + new. Without the factor 1 - beta on the new value they are sums, and grow to ten and
+    fifty times the right size.""")
 
 
 @adam_step.mistake("exchanges beta_1 and beta_2")
 def betas_exchanged(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """You use beta_2 for the mean, and beta_1 for the mean of squares. It is the other way round."""
+    """You use beta_2 for the mean and beta_1 for the mean of squares. Swap them."""
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_2, beta_1, eps)
 
 
@@ -254,28 +234,25 @@ def penalty_on_the_parameters(parameters, gradients, moments, step, learning_rat
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, **constants)
 
 
-@adam_step.mistake("subtracts eps from the root")
-def eps_subtracted(**asked):
-    """You divide by the root *minus* eps, so a parameter whose gradients are as small as eps divides by zero. Eps is
-    there to keep the divisor away from zero: add it."""
-    return adam(**asked, root=lambda v, e: np.sqrt(v) - e)
+wrong("eps_subtracted", adam, root=lambda v, e: np.sqrt(v) - e)("""
+    subtracts eps from the root
+    You divide by the root *minus* eps, so a parameter whose gradients are as small as eps divides by zero. Eps is there
+    to keep the divisor away from zero: add it.""")
 
 
 @adam_step.mistake("adds eps before the correction")
 def eps_hat(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
-    """Eps is added to the root of the *uncorrected* average, and both are corrected together, so that eps is too large
-    in the first steps. The original paper mentions this order as a faster one and calls its constant "epsilon hat". In
-    this book eps is added to the root of the corrected average."""
+    """You add eps to the root of the *uncorrected* average, and correct both together, so eps is too large in the first
+    steps. The original paper mentions this order because it is faster, and calls its constant "epsilon hat". In this
+    book, you add eps to the root of the corrected average."""
     root = math.sqrt(abs(1 - beta_2**step)) or 1.0
     return reference.adam_step(parameters, gradients, moments, step, learning_rate, beta_1, beta_2, eps / root)
 
 
-@adam_step.mistake("corrects by the root of the factor")
-def corrected_by_a_root(**asked):
-    """You divide each average by the *root* of `1 - beta**step`. The average is too small by the factor `1 -
-    beta**step` itself, so divide by that. (The root of the factor is right only after you have taken the root of the
-    average.)"""
-    return adam(**asked, correct=lambda average, share: average / np.sqrt(share))
+wrong("corrected_by_a_root", adam, correct=lambda average, share: average / np.sqrt(share))("""
+    corrects by the root of the factor
+    You divide each average by the *root* of `1 - beta**step`. The average is too small by the factor `1 - beta**step`
+    itself, so divide by that. (The root of the factor is right only after you have taken the root of the average.)""")
 
 
 @adam_step.mistake("corrects the mean by the root of the factor")
@@ -310,6 +287,12 @@ def corrected_after_the_root(step, beta_2=0.98, **asked):
         corrected=(True, False),
         root=lambda v, e: np.sqrt(v) / (1 - beta_2**step) + e,
     )
+
+
+wrong("squared_betas", adam, power=lambda b, s: b**2)("""
+    corrects by the square of beta
+    Your correction has `beta**2` instead of `beta**step`. At step 2 they agree, but yours does not change with the
+    step. Use the step as the exponent.""")
 
 
 @adam_step.equivalent

@@ -1,5 +1,3 @@
-"""diagnose_training: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.diagnoses import one_of_each, overlooked, renamed
@@ -16,7 +14,8 @@ def runs(draw, *bugs):
 
 
 def clear_logs(bugs, rng):
-    """Return a log with each bug. One in a hundred is made again, because right answers to it differ."""
+    """Return a log with each bug. One log in a hundred is unclear, so right answers to it would differ: make it
+    again."""
     made = training_runs(bugs, rng)
     while unclear := [i for i, (run, first) in enumerate(made) if is_unclear(bugs[i], run, first)]:
         for i, other in zip(unclear, training_runs([bugs[i] for i in unclear], rng), strict=True):
@@ -25,7 +24,8 @@ def clear_logs(bugs, rng):
 
 
 def is_unclear(bug, run, first):
-    """Whether half of the gradients grow by 40% at a healthy step, or the loss by less than 30% where it jumps."""
+    """Return whether half of the gradients grow by 40% at a healthy step, or a loss that jumps grows by less than
+    30%."""
     grows = np.median(ratios(run["gradient_norms"][:first]), axis=1) > 1.4
     return grows.any() or (bug in JUMPS and run["loss"][first] < 1.3 * run["loss"][first - 1])
 
@@ -46,7 +46,7 @@ def _(draw):
 
 
 def ratios(norms):
-    """Each row over the row before it, without the first row."""
+    """Divide each row except the first by the row before it."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return norms[1:] / norms[:-1]
 
@@ -72,7 +72,7 @@ def dated_by_the_end(run):
 @diagnose_training.mistake("counts steps from 1")
 def from_one(run):
     """Your step is one too large. Row 0 of the log is step 0. If you compare rows 1, 2, ... with rows 0, 1, ..., the
-    index in the comparison is one too small, and one more is right; do not add it twice."""
+    index in the comparison is one too small. Add 1 to it once, not twice."""
     bug, first = reference.diagnose_training(run)
     return bug, None if first is None else first + 1
 
@@ -87,78 +87,78 @@ def one_early(run):
 
 @diagnose_training.mistake("gives a step to a healthy run")
 def step_for_nothing(run):
-    """Where the bug is "nothing", `first` must be None: no step of a healthy run has a bug. You return 0."""
+    """If the bug is "nothing", `first` must be None, because no step of a healthy run has a bug. You return 0."""
     bug, first = reference.diagnose_training(run)
     return bug, 0 if first is None else first
 
 
 @diagnose_training.mistake("gives -1 as the step of a healthy run")
 def minus_one_for_nothing(run):
-    """Where the bug is "nothing", `first` must be None. You return -1, which Python reads as the last step."""
+    """If the bug is "nothing", `first` must be None. You return -1, which Python reads as the last step."""
     bug, first = reference.diagnose_training(run)
     return bug, -1 if first is None else first
 
 
 @diagnose_training.mistake("takes lost moments for a high rate")
 def moments_as_rate(run):
-    """You name a high rate wherever the updates grow. Adam with moments of zero takes one step of the full length,
-    which is less than three times the usual one, and its next steps are short again. Ten times as long is the rate."""
+    """You name a high rate whenever the updates grow. Adam with moments of zero takes one long step, and its next steps
+    are short again. With a high rate the updates stay long."""
     return renamed(reference.diagnose_training(run), ["moments lost"], to="rate too high")
 
 
 @diagnose_training.mistake("takes a high rate for lost moments")
 def rate_as_moments(run):
-    """You name lost moments wherever the updates grow. Without moments, Adam's first step has the length of the rate
-    for every parameter, and no more. Updates that are many times as long need another rate."""
+    """You name lost moments whenever the updates grow. Without moments, Adam's first step changes every parameter by
+    the rate and no more. Only a higher rate makes updates many times as long."""
     return renamed(reference.diagnose_training(run), ["rate too high"], to="moments lost")
 
 
 @diagnose_training.mistake("takes a gradient of zero for a layer that is not updated")
 def cut_as_not_updated(run):
-    """You name a layer that is not updated where the *gradients* are zero. Then the way back is cut above this layer.
-    A layer that is not updated has a gradient, but its *update* is zero."""
+    """You name a layer that is not updated when its *gradients* are zero. In that case, the backward pass is cut above
+    this layer. A layer that is not updated has a gradient, but its *update* is zero."""
     return renamed(reference.diagnose_training(run), ["way back cut"], to="layer not updated")
 
 
 @diagnose_training.mistake("takes an update of zero for a way back that is cut")
 def not_updated_as_cut(run):
-    """You name a cut way back where the *updates* of a layer are zero. Its gradient is not zero, so the gradient
-    arrives; the optimiser leaves the layer out."""
+    """You name a cut backward pass when the *updates* of a layer are zero. Its gradient is not zero, so the backward
+    pass reaches it, but the optimiser leaves the layer out."""
     return renamed(reference.diagnose_training(run), ["layer not updated"], to="way back cut")
 
 
 @diagnose_training.mistake("misses a layer that is not updated")
 def first_layer_alone(run):
-    """You miss a layer that is not updated, at least if it is not the first one. Its column of `update_norms` holds 0:
-    look for 0 in every column."""
+    """You miss a layer that is not updated, at least if it is not the first layer. Its column of `update_norms` holds
+    0: look for 0 in every column."""
     return overlooked(reference.diagnose_training(run), ["layer not updated"])
 
 
 @diagnose_training.mistake("misses a way back that is cut")
 def last_layer_alone(run):
-    """You miss a backward pass that is cut. The layers above the cut, the last one among them, have gradients as
-    before. Those below have none: look for 0 in every column of `gradient_norms`."""
+    """You miss a backward pass that is cut. The layers above the cut, including the last one, have gradients as before.
+    The layers below it have none: look for 0 in every column of `gradient_norms`."""
     return overlooked(reference.diagnose_training(run), ["way back cut"])
 
 
 @diagnose_training.mistake("takes a summed loss for gradients that are not cleared")
 def summed_as_not_cleared(run):
-    """You read the gradients, and not the loss. A loss that is summed is about a hundred times as large at once, as
-    its gradients are. Gradients that are not cleared grow by one gradient a step, and the loss does not jump."""
+    """You read the gradients and not the loss. A summed loss becomes about a hundred times as large at once, and so do
+    its gradients. Gradients that are not cleared grow by one gradient a step, and the loss does not jump."""
     return renamed(reference.diagnose_training(run), ["loss summed"], to="gradients not cleared")
 
 
 @diagnose_training.mistake("takes gradients that are not cleared for a summed loss")
 def not_cleared_as_summed(run):
-    """You name a summed loss wherever the gradients grow. A sum makes the loss itself about a hundred times as large.
-    If only the gradients grow, first to twice their size and then on, they are added up from step to step."""
+    """You name a summed loss whenever the gradients grow. A sum makes the loss itself about a hundred times as large.
+    If only the gradients grow, first to twice their size and then further, the code adds them up from step to step."""
     return renamed(reference.diagnose_training(run), ["gradients not cleared"], to="loss summed")
 
 
 @diagnose_training.mistake("does not look at the past")
 def past_ignored(run):
-    """You miss a mask that was forgotten: the loss hardly shows it. `past_moves` is zero as long as no output depends
-    on a later token."""
+    """You miss a forgotten mask, which the loss hardly shows. `past_moves` is zero as long as no output depends on a
+    later token."""
     return overlooked(reference.diagnose_training(run), ["mask forgotten"])
 
 
@@ -173,22 +173,24 @@ def jump_as_not_shifted(run):
 
 @diagnose_training.mistake("takes counted padding for labels of other sentences")
 def padding_as_labels(run):
-    """The loss jumps in both runs. That padding follows padding can be learnt, and the loss soon falls below half of
-    its peak. Labels of other sentences cannot be learnt, and the loss stays high. You name the labels for both."""
+    """The loss jumps in both runs. The model can learn that padding follows padding, so the loss with counted padding
+    soon falls again. It cannot learn labels of other sentences, so with them the loss stays high. You name the labels
+    for both."""
     return renamed(reference.diagnose_training(run), ["padding counted"], to="labels of other sentences")
 
 
 @diagnose_training.mistake("takes labels of other sentences for counted padding")
 def labels_as_padding(run):
-    """The loss jumps in both runs. Labels of other sentences cannot be learnt: the loss stays above half of its peak.
-    Padding is easy to learn, and the loss falls. You name the padding for both."""
+    """The loss jumps in both runs. The model cannot learn labels of other sentences, so with them the loss stays high.
+    It can learn that padding follows padding, so the loss with counted padding soon falls again. You name the padding
+    for both."""
     return renamed(reference.diagnose_training(run), ["labels of other sentences"], to="padding counted")
 
 
 @diagnose_training.mistake("takes a target that is not shifted for counted padding")
 def copies_as_padding(run):
-    """You name counted padding where the target is not shifted. In both runs the loss jumps and falls again; but after
-    a target that is not shifted the model repeats the word that it reads, and `copied` rises above one half."""
+    """You name counted padding when the target is not shifted. In both runs the loss jumps and falls again. But if the
+    target is not shifted, the model repeats the word that it reads, which `copied` shows."""
     return renamed(reference.diagnose_training(run), ["target not shifted"], to="padding counted")
 
 
@@ -211,7 +213,7 @@ def all_but_the_past(run):
 
 @diagnose_training.equivalent
 def step_by_step(run):
-    """The first step, then its name, with other bounds."""
+    """Find the first step, then its name, with other bounds."""
     signs = list(all_but_the_past(run))
     for t in range(1, len(run["loss"])):
         if run["past_moves"][t] > 0.01:
@@ -231,7 +233,7 @@ def which_jump(run, first):
 
 @diagnose_training.equivalent
 def by_geometric_means(run):
-    """Sizes of the whole model in logarithms, and NumPy numbers as the step."""
+    """Compare logarithms of sizes of the whole model, and return a NumPy number as the step."""
     with np.errstate(divide="ignore"):
         logs = {name: np.log(np.asarray(column)) for name, column in run.items() if name != "copied"}
     updates, loss = run["update_norms"], logs["loss"]
@@ -258,7 +260,7 @@ def by_geometric_means(run):
 
 @diagnose_training.equivalent
 def against_the_first_steps(run):
-    """A band around what the steps up to now have done, and a list of strings."""
+    """Compare each step with the step before it, and return a list."""
     loss, updates, gradients = run["loss"], run["update_norms"].sum(axis=1), run["gradient_norms"].sum(axis=1)
     for t in range(2, len(loss)):
         if run["past_moves"][t]:

@@ -1,11 +1,10 @@
-"""predicted_final_losses: its cases, its known mistakes and its right rewrites."""
-
 import math
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.runs_to_order import OUTPUTS, UNSEEN, ask_for_order
+from autograder.authoring.short_mistakes import short_mistakes
 from check.predictions import ORDER
 from solutions import training as reference
 from solutions.predictions import order_and_reasons
@@ -18,6 +17,7 @@ predicted_final_losses = Exercise(
     measure=ORDER,
     unseen=UNSEEN,
 )
+wrong = short_mistakes(predicted_final_losses)
 
 
 def settings(rate, warmup, smoothing):
@@ -36,7 +36,7 @@ def by_smoothing(draw):
 
 
 def by_rate(draw):
-    """Return runs of which one with a good rate has a high floor."""
+    """Return runs, one of which has a good rate but a high floor."""
     good, warmup = draw.rng.uniform(0.08, 0.11), draw.size(8, 14)
     return [
         settings(good, warmup, 0),
@@ -47,7 +47,7 @@ def by_rate(draw):
 
 
 def by_long_warmup(draw):
-    """Return runs with one rate, of which two are over long before their warm-up is."""
+    """Return runs with one rate, two of which end long before their warm-up does."""
     good, warmup = draw.rng.uniform(0.1, 0.12), draw.size(8, 14)
     return [
         settings(good, warmup, 0),
@@ -90,7 +90,7 @@ ask_for_order(
 
 
 def excess(run, reached=None):
-    """Return how far the loss ends above its floor without smoothing, read off the runs that the chapter shows."""
+    """Return how far above its floor the loss ends without smoothing, as in the runs that the chapter shows."""
     reached = run["rate"] * min(1, N_STEPS / run["warmup"]) if reached is None else reached
     return float(np.interp(math.log10(reached), (-3, -2, -1, 0), (2.2, 0.8, 0.15, 2.2)))
 
@@ -100,42 +100,35 @@ def floor(run):
 
 
 def predicted_loss(run, reached=None):
-    """Return the loss at the end: the floor, and above it the share that a run without smoothing has, too."""
+    """Return the final loss: the floor, and above it the same share as in a run without smoothing."""
     return floor(run) + excess(run, reached) * (1 - floor(run) / math.log(N_CLASSES))
 
 
-@predicted_final_losses.mistake("forgets the floor", reread="Where the loss begins and ends")
-def floor_forgotten(runs):
-    """You order the runs by how well they learn. The *loss* has a floor, the entropy of the smoothed label. A run with
-    a smoothing of 0.3 cannot end below 1.2 here, but a mediocre run without smoothing can."""
-    return order_and_reasons(excess, runs)
-
-
-@predicted_final_losses.mistake("expects smoothing to lower the loss", reread="Where the loss begins and ends")
-def smoothing_lowers(runs):
-    """You expect a lower loss from smoothing. It may help the model on new data. But the loss that the run minimises is
-    measured with the smoothed labels, and their entropy is a floor under it: more smoothing means a higher floor."""
-    return order_and_reasons(lambda run: excess(run) - floor(run) / 2, runs)
-
-
-@predicted_final_losses.mistake("orders by the smoothing alone", reread="How high a peak?")
-def smoothing_alone(runs):
-    """You order the runs by their floors and use the rate only between equal ones. A run whose rate is far too low
-    stays near the loss of a model that knows nothing, which is above every floor."""
-    return order_and_reasons(lambda run: 10 * floor(run) + excess(run), runs)
+wrong("floor_forgotten", lambda runs: order_and_reasons(excess, runs))("""
+    forgets the floor -> Where the loss begins and ends
+    You order the runs by how well they learn. The *loss* has a floor, the entropy of the smoothed label. A run with a
+    smoothing of 0.3 cannot end below 1.2 here, but a mediocre run without smoothing can.""")
+wrong("smoothing_lowers", lambda runs: order_and_reasons(lambda run: excess(run) - floor(run) / 2, runs))("""
+    expects smoothing to lower the loss -> Where the loss begins and ends
+    You expect a lower loss from smoothing. It may help the model on new data. But the loss that the run minimises is
+    measured with the smoothed labels, and their entropy is a floor under it: more smoothing means a higher floor.""")
+wrong("smoothing_alone", lambda runs: order_and_reasons(lambda run: 10 * floor(run) + excess(run), runs))("""
+    orders by the smoothing alone -> How high a peak?
+    You order the runs by their floors and use the rate only between equal ones. A run whose rate is far too low stays
+    near the loss of a model that knows nothing, which is above every floor.""")
 
 
 @predicted_final_losses.mistake("expects the rate to be reached at once", reread="The learning-rate schedule")
 def warmup_ignored(runs):
-    """You take `rate` for the rate that the run really had. The schedule reaches it at step `warmup`. A run of 80 steps
-    with a warm-up of 800 ends at a tenth of it."""
+    """You assume that the run has the rate `rate` from the start. The schedule reaches it at step `warmup`. A run of 80
+    steps with a warm-up of 800 ends at a tenth of it."""
     return order_and_reasons(lambda run: predicted_loss(run, run["rate"]), runs)
 
 
 @predicted_final_losses.mistake("takes a long warm-up for safe in every run", reread="The learning-rate schedule")
 def warmup_helps(runs):
     """You expect a lower loss from a longer warm-up. It protects a run whose rate is too high. If the rate is right, a
-    run that ends before its warm-up does never gets the rate that it needs."""
+    run that ends before its warm-up never reaches the rate that it needs."""
     return order_and_reasons(lambda run: predicted_loss(run, run["rate"]) - math.log(run["warmup"]) / 4, runs)
 
 
@@ -148,7 +141,7 @@ def warmup_hurts(runs):
 
 @predicted_final_losses.mistake("expects more from a higher rate, however high", reread="How high a peak?")
 def higher_is_faster(runs):
-    """You expect a lower loss from every higher rate. Below the valley that is right. But at a rate of 1 each step of
+    """You expect a lower loss from every higher rate. That is right only below the valley. At a rate of 1 each step of
     Adam moves every parameter farther than its own size, and the loss stays high."""
 
     def prediction(run):
@@ -193,8 +186,8 @@ def rate_for_all(runs):
 
 @predicted_final_losses.mistake("names the smoothing wherever it differs")
 def smoothing_if_it_differs(runs):
-    """You name the smoothing wherever two runs differ in it. Other settings may differ, too. Change the smoothing alone
-    and predict again: if the loss does not come near the other one, the smoothing does not decide."""
+    """You name the smoothing whenever two runs differ in it. Other settings may differ, too. Change only the smoothing
+    and predict again. If the loss does not come near the other run's loss, the smoothing does not decide."""
     order, reasons = reference.predicted_final_losses(runs)
     pairs = zip(order, order[1:], reasons, strict=False)
     return order, [
@@ -204,13 +197,13 @@ def smoothing_if_it_differs(runs):
 
 @predicted_final_losses.equivalent
 def read_off(runs):
-    """The runs of the chapter, and the floor with the share that is left above it."""
+    """Interpolate between the runs of the chapter, and add the floor."""
     return order_and_reasons(predicted_loss, runs)
 
 
 @predicted_final_losses.equivalent
 def in_three_classes(runs):
-    """Runs that learn, that are half-way, and that do not learn."""
+    """Divide the runs into those that learn, those that learn half-way, and those that do not learn."""
 
     def prediction(run):
         far = abs(math.log10(run["rate"] * min(1, N_STEPS / run["warmup"])) + 1)
@@ -228,7 +221,7 @@ def in_three_classes(runs):
 
 @predicted_final_losses.equivalent
 def by_the_sum_of_the_rates(runs):
-    """How far Adam can go in all: below a limit it learns in proportion, above another one it does not learn."""
+    """Predict from how far Adam can go in total; a run with too high a rate does not learn."""
 
     def prediction(run):
         steps = np.arange(1, N_STEPS + 1)

@@ -1,4 +1,4 @@
-"""What the exercises of chapter 9 share: logits and targets to draw, some of them padding."""
+"""Draw logits and targets, some of them padding, for the exercises of chapter 9."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def to_judge(draw, n_batch_axes=1, n_padded=0, pad=0, scale=1.0):
     targets[targets == pad] = 1 if pad != 1 else 2
     if n_padded:
         targets[..., -n_padded:] = pad
-        # Sentences of different lengths, so that a mean of means is another number.
+        # Sentences of different lengths, so that a mean of means differs.
         targets.reshape(-1, T)[0, 1:] = pad
     logits = scale * draw.normal(*batch, T, vocab)
     smoothing = float(draw.rng.uniform(0.1, 0.4))
@@ -29,7 +29,7 @@ def with_strange_padding(inputs, value):
 
 
 def with_padding_before_words(inputs):
-    """Padding before the words of one sentence and between those of the next. There must be a batch axis."""
+    """Put padding before the words of one sentence and between those of the next. There must be a batch axis."""
     targets = inputs["targets"].copy()
     rows = targets.reshape(-1, targets.shape[-1])
     rows[::2, 1] = rows[1::2, 0] = inputs["pad"]
@@ -37,12 +37,12 @@ def with_padding_before_words(inputs):
 
 
 def up_to_the_last_word(targets, pad):
-    """Whether a target stands no later than its sentence's last word."""
+    """Return for each target whether it comes no later than the last word of its sentence."""
     return np.logical_or.accumulate((targets != pad)[..., ::-1], axis=-1)[..., ::-1]
 
 
 def up_to_the_first_padding(targets, pad):
-    """Whether a target stands before its sentence's first padding."""
+    """Return for each target whether it comes before the first padding of its sentence."""
     return np.logical_and.accumulate(targets != pad, axis=-1)
 
 
@@ -53,7 +53,7 @@ def checked(step):
 
 
 def of_the_first_step(inputs):
-    """With moments of zero."""
+    """Return the inputs of a first step, whose moments are zero."""
     return inputs | {"step": 1, "moments": tuple(map_tree(np.zeros_like, moment) for moment in inputs["moments"])}
 
 
@@ -62,10 +62,11 @@ def adam(
     shares=lambda b: (b, 1 - b), corrected=(True, True), correct=lambda average, share: average / share,
     crossed=False, root=lambda v, e: np.sqrt(v) + e, power=lambda b, s: b**s,
 ):  # fmt: skip
-    """Adam with some of its parts exchanged.
+    """Run Adam with some of its parts replaced.
 
-    shares: of the old average, and of what is new. corrected: whether the mean is, and the mean of squares.
-    correct: how. crossed: each by the other's beta. root: what a step is divided by. power: of beta, by the step.
+    shares: the weights of the old average and of the new value. corrected: whether to correct the mean, and the mean of
+    squares. correct: a function that corrects an average. crossed: whether each average uses the other's beta.
+    root: the divisor of a step. power: a function of beta and the step.
     """
     checked(step)
     mean, squares = moments

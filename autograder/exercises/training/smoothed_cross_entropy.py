@@ -1,10 +1,9 @@
-"""smoothed_cross_entropy: its cases, its known mistakes and its right rewrites."""
-
 import math
 
 import numpy as np
 
 from autograder.authoring.exercise import UNJUDGED, Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.training.shared import (
     one_hot,
     to_judge,
@@ -22,6 +21,7 @@ smoothed_cross_entropy = Exercise(
     outputs={"loss": "", "cache": UNJUDGED},
     section="Padding does not count",
 )
+wrong = short_mistakes(smoothed_cross_entropy)
 
 
 @smoothed_cross_entropy.cases("the idea", points=2)
@@ -48,7 +48,7 @@ def _(draw):
 
 
 def loss_rows(logits, targets, smoothing, log=model.log_softmax):
-    """Losses (..., T), padding included, by the smoothed labels."""
+    """Return the losses (..., T) with the smoothed labels, including those of padding."""
     labels = smooth_labels(targets, logits.shape[-1], smoothing)
     return -(labels * log(logits)).sum(axis=-1)
 
@@ -59,8 +59,8 @@ def mean_of_counted(losses, targets, pad):
 
 @smoothed_cross_entropy.mistake("divides by all positions, padding too")
 def mean_over_padding(logits, targets, smoothing=0.0, pad=0):
-    """Your sum leaves padding out, but its divisor counts padding: the more padding a batch contains, the smaller are
-    its loss and its gradients. Divide by the number of targets that count."""
+    """Your sum leaves padding out, but its divisor counts padding. The more padding a batch contains, the smaller its
+    loss and gradients are. Divide by the number of targets that count."""
     losses = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)[0]
     return losses * (targets != pad).sum() / targets.size, None
 
@@ -75,8 +75,8 @@ def times_zero(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("counts padding as a word")
 def padding_counts(logits, targets, smoothing=0.0, pad=0):
-    """Padding is in the loss like any token, so the model learns to predict it, which is easy and useless. Leave out
-    the targets that equal `pad`."""
+    """Your loss counts padding like any other token, so the model learns to predict padding, which is easy and useless.
+    Leave out the targets that equal `pad`."""
     return loss_rows(logits, targets, smoothing).mean(), None
 
 
@@ -96,24 +96,31 @@ def words_behind_padding_lost(logits, targets, smoothing=0.0, pad=0):
     return reference.smoothed_cross_entropy(logits[counts], targets[counts], smoothing, -1)
 
 
-@smoothed_cross_entropy.mistake("takes 0 for padding, whatever pad is")
-def padding_is_zero(logits, targets, smoothing=0.0, pad=0):
-    """You leave out token 0 even if `pad` is another token. Compare with the argument `pad`."""
-    return reference.smoothed_cross_entropy(logits, targets, smoothing, 0)
+wrong("padding_is_zero", reference.smoothed_cross_entropy, pad=0)("""
+    takes 0 for padding, whatever pad is
+    You leave out token 0 even if `pad` is another token. Compare with the argument `pad`.""")
 
 
 @smoothed_cross_entropy.mistake("adds up instead of averaging")
 def summed(logits, targets, smoothing=0.0, pad=0):
-    """This is the sum over the targets. Long batches would then get larger gradients than short ones: divide by the
-    number of targets that count."""
+    """You return the sum over the targets. Long batches then get larger gradients than short ones: divide by the number
+    of targets that count."""
     loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
     return loss * (targets != pad).sum(), None
 
 
+@smoothed_cross_entropy.mistake("divides by the number of targets twice")
+def averaged_twice(logits, targets, smoothing=0.0, pad=0):
+    """Your loss is a mean that is divided by the number of targets once more. A mean (`.mean()`) has divided already:
+    divide a sum, or do not divide."""
+    loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
+    return loss / max(1, (targets != pad).sum()), None
+
+
 @smoothed_cross_entropy.mistake("averages sentence by sentence first")
 def mean_of_means(logits, targets, smoothing=0.0, pad=0):
-    """You average each sentence, then the averages. A word in a short sentence then weighs more than one in a long one.
-    Take one mean, over all targets that count."""
+    """You average each sentence, then the averages. A word in a short sentence then weighs more than a word in a long
+    one. Take one mean over all targets that count."""
     if targets.ndim < 2:
         return reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
     pairs = zip(logits.reshape(-1, *logits.shape[-2:]), targets.reshape(-1, targets.shape[-1]), strict=True)
@@ -131,15 +138,15 @@ def nan_for_nothing(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("spreads eps over the K - 1 wrong classes", reread="Three ways to spread it")
 def loss_of_the_variant(logits, targets, smoothing=0.0, pad=0):
-    """Your labels are 1 - eps and eps/(K-1): a variant, but neither this book's nor PyTorch's, which is
-    eps/K for all and 1 - eps more for the right one."""
+    """Your labels are 1 - eps and eps/(K-1). This variant exists, but this book and PyTorch use another: eps/K for
+    every class, and 1 - eps more for the right one."""
     K = logits.shape[-1]
     return reference.smoothed_cross_entropy(logits, targets, smoothing * K / (K - 1), pad)
 
 
 @smoothed_cross_entropy.mistake("divides the sum over all classes by K - 1", reread="Three ways to spread it")
 def one_class_less(logits, targets, smoothing=0.0, pad=0):
-    """Your even part is a sum over all K classes, including the right one, divided by K - 1. A mean over K classes
+    """Your even part is the sum over all K classes, including the right one, divided by K - 1. A mean over K classes
     divides by K."""
     counts = targets != pad
     all_classes = -model.log_softmax(logits[counts]).sum(axis=-1) * smoothing / (logits.shape[-1] - 1)
@@ -149,7 +156,7 @@ def one_class_less(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("leaves the padding class out of the smoothing", reread="Three ways to spread it")
 def smoothing_without_padding(logits, targets, smoothing=0.0, pad=0):
-    """The even part is spread over K - 2 classes and the padding class gets nothing. PyTorch and this book give eps/K
+    """You spread the even part over K - 2 classes, and the padding class gets nothing. PyTorch and this book give eps/K
     to every class of the vocabulary."""
     counts, K = targets != pad, logits.shape[-1]
     rows, right = logits[counts], targets[counts]
@@ -158,10 +165,9 @@ def smoothing_without_padding(logits, targets, smoothing=0.0, pad=0):
     return -(labels * model.log_softmax(rows)).sum() / max(1, len(rows)), None
 
 
-@smoothed_cross_entropy.mistake("does not smooth", reread="Two cross-entropies")
-def unsmoothed(logits, targets, smoothing=0.0, pad=0):
-    """This is the loss with one-hot labels: `smoothing` is not used."""
-    return reference.smoothed_cross_entropy(logits, targets, 0.0, pad)
+wrong("unsmoothed", reference.smoothed_cross_entropy, smoothing=0.0)("""
+    does not smooth -> Two cross-entropies
+    You do not use `smoothing`, so this is the loss with one-hot labels.""")
 
 
 @smoothed_cross_entropy.mistake("leaves out the mean over all classes", reread="Two cross-entropies")
@@ -173,8 +179,8 @@ def right_part_only(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("adds up all classes where the mean belongs", reread="Two cross-entropies")
 def sum_over_classes(logits, targets, smoothing=0.0, pad=0):
-    """The even part is eps times the *mean* surprise over the K classes; yours is eps times the sum, which is K times
-    as large. The uniform distribution gives each class 1/K."""
+    """The even part is eps times the *mean* surprise over the K classes. Yours is eps times the sum, so it is K times
+    too large. The uniform distribution gives each class 1/K."""
     hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
     even = reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0]
     return (1 - smoothing) * hard + smoothing * even * logits.shape[-1], None
@@ -182,8 +188,8 @@ def sum_over_classes(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("overflows on large logits")
 def naive_log_softmax(logits, targets, smoothing=0.0, pad=0):
-    """Right for small logits, infinite or NaN for large ones: either exp overflows, or a probability becomes 0 and its
-    logarithm -inf. `log_softmax` of chapter 8 does neither."""
+    """Your loss is right for small logits, but infinite or NaN for large ones: either exp overflows, or a probability
+    becomes 0 and its logarithm -inf. With `log_softmax` of chapter 8, neither happens."""
     counts = targets != pad
 
     def naive(z):
@@ -203,7 +209,7 @@ def right_part_unscaled(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("subtracts the mean over all classes", reread="Two cross-entropies")
 def even_part_subtracted(logits, targets, smoothing=0.0, pad=0):
-    """The second part has the wrong sign: log-probabilities are negative, and *both* parts of the loss have a minus
+    """Your second part has the wrong sign. Log-probabilities are negative, and *both* parts of the loss have a minus
     sign."""
     hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
     return (1 - smoothing) * hard - smoothing * reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
@@ -211,29 +217,29 @@ def even_part_subtracted(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("has the mean over all classes alone", reread="Two cross-entropies")
 def even_part_only(logits, targets, smoothing=0.0, pad=0):
-    """You have eps times the mean surprise alone: the right class counts no more than any other, and without smoothing
-    the loss is zero. Add (1 - eps) times the surprise at the right class."""
+    """You have only eps times the mean surprise, so the right class counts no more than any other, and without
+    smoothing the loss is zero. Add (1 - eps) times the surprise at the right class."""
     return smoothing * reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
 
 
 @smoothed_cross_entropy.mistake("exchanges eps and 1 - eps", reread="Two cross-entropies")
 def shares_exchanged(logits, targets, smoothing=0.0, pad=0):
-    """In your loss the right class has the share eps, and the mean over all classes 1 - eps. But eps is the *small*
-    part, that of the uniform distribution."""
+    """In your loss the right class has the share eps, and the mean over all classes has the share 1 - eps. But eps is
+    the *small* share, which belongs to the mean over all classes."""
     return reference.smoothed_cross_entropy(logits, targets, 1 - smoothing, pad)
 
 
 @smoothed_cross_entropy.mistake("is the divergence, not the cross-entropy", reread="Kullback and Leibler")
 def divergence(logits, targets, smoothing=0.0, pad=0):
-    """This is the Kullback-Leibler divergence: the label's own entropy is subtracted, so that a perfect model has a
-    loss of 0. The gradients are the same, but the exercise asks for the cross-entropy."""
+    """This is the Kullback-Leibler divergence: you subtract the label's own entropy, so a perfect model has a loss of
+    0. The gradients are the same, but the exercise asks for the cross-entropy."""
     loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
     return loss - (targets != pad).any() * reference.label_entropy(logits.shape[-1], smoothing), None
 
 
 @smoothed_cross_entropy.mistake("divides by the number of sentences")
 def by_sentences(logits, targets, smoothing=0.0, pad=0):
-    """The sum over the targets is divided by the number of sentences, so batches of long sentences have a larger loss
+    """You divide the sum over the targets by the number of sentences, so batches of long sentences have a larger loss
     and larger gradients than batches of short ones. Divide by the number of targets that count."""
     loss, _ = reference.smoothed_cross_entropy(logits, targets, smoothing, pad)
     return loss * (targets != pad).sum() / math.prod(targets.shape[:-1]), None
@@ -251,8 +257,8 @@ def one_class_too_few(logits, targets, smoothing=0.0, pad=0):
 
 @smoothed_cross_entropy.mistake("does not scale the mean over all classes", reread="Two cross-entropies")
 def even_part_unscaled(logits, targets, smoothing=0.0, pad=0):
-    """The surprise at the right class has the share 1 - eps, but the mean over all classes counts whole, as if the
-    label gave each class 1/K instead of eps/K. Its share is eps."""
+    """The surprise at the right class has the share 1 - eps, but the mean over all classes has the share 1 instead of
+    eps, as if the label gave each class 1/K instead of eps/K. Its share is eps."""
     hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
     return (1 - smoothing) * hard + reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
 
@@ -292,6 +298,15 @@ def padding_in_the_even_part(logits, targets, smoothing=0.0, pad=0):
     classes, includes it. Use one mask for both terms, `targets != pad`."""
     counts, sharp, even = targets != pad, loss_rows(logits, targets, 0.0), loss_rows(logits, targets, 1.0)
     return ((1 - smoothing) * sharp[counts].sum() + smoothing * even.sum()) / max(1, counts.sum()), None
+
+
+@smoothed_cross_entropy.mistake("spreads 1 - eps over all classes", reread="Three ways to spread it")
+def rest_spread(logits, targets, smoothing=0.0, pad=0):
+    """Each class gets (1 - eps)/K instead of eps/K. Spread the *small* part, eps, over all classes; the right
+    class gets 1 - eps more."""
+    hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
+    even = reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0]
+    return (1 - smoothing) * (hard + even), None
 
 
 @smoothed_cross_entropy.equivalent

@@ -1,5 +1,3 @@
-"""smoothed_cross_entropy_backward: its cases, its known mistakes and its right rewrites."""
-
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
@@ -67,18 +65,25 @@ def divided_by_all(grad_loss, cache):
     return reference.smoothed_cross_entropy_backward(grad_loss * len(cache[0]) / cache[2].size, cache)
 
 
+@smoothed_cross_entropy_backward.mistake("divides by the number of targets twice")
+def divided_twice(grad_loss, cache):
+    """You divide by the number of real targets twice. The loss is a mean, so divide each target's gradient by this
+    number once."""
+    return reference.smoothed_cross_entropy_backward(grad_loss, cache) / max(1, cache[2].sum())
+
+
 @smoothed_cross_entropy_backward.mistake("subtracts the one-hot label")
 def hard_difference(grad_loss, cache):
-    """This is p - q with the one-hot q. The loss was made with the smoothed label, so its gradient is p - q'. Your
-    gradient always pushes the model past its goal."""
+    """This is p - q with the one-hot q. The loss contains the smoothed label, so its gradient is p - q'. When the model
+    has reached its goal, p = q', your gradient is not zero and pushes the model past the goal."""
     log_p, labels, counted, _ = cache
     return reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, counted, 0.0))
 
 
 @smoothed_cross_entropy_backward.mistake("adds eps/K for the wrong classes")
 def plus_for_minus(grad_loss, cache):
-    """For a wrong class the gradient is p - eps/K. Yours is p + eps/K, as in one widely read article. A row must add up
-    to zero: check it."""
+    """For a wrong class the gradient is p - eps/K. Yours is p + eps/K, as in a widely read article. Check that each row
+    adds up to zero."""
     log_p, labels, counted, eps = cache
     K = log_p.shape[-1]
     right = one_hot(labels, K) == 1
@@ -88,8 +93,8 @@ def plus_for_minus(grad_loss, cache):
 
 @smoothed_cross_entropy_backward.mistake("smooths over the K - 1 wrong classes", reread="Three ways to spread it")
 def gradient_of_the_variant(grad_loss, cache):
-    """Your q' has eps/(K-1) for the wrong classes. The forward's has eps/K for all, and 1 - eps more for the right
-    one."""
+    """Your q' has eps/(K-1) for the wrong classes. The q' of the forward pass has eps/K for all classes, and 1 - eps
+    more for the right one."""
     log_p, labels, counted, eps = cache
     K = log_p.shape[-1]
     return reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, counted, eps * K / (K - 1)))
@@ -97,7 +102,7 @@ def gradient_of_the_variant(grad_loss, cache):
 
 @smoothed_cross_entropy_backward.mistake("has the sign reversed")
 def uphill(grad_loss, cache):
-    """This is q' - p, the direction downhill. The gradient points uphill: p - q'. The optimiser takes the minus."""
+    """This is q' - p, which points downhill. The gradient points uphill: p - q'. The optimiser adds the minus sign."""
     return -reference.smoothed_cross_entropy_backward(grad_loss, cache)
 
 
@@ -119,8 +124,8 @@ def logarithms(grad_loss, cache):
     "returns the rows that count, without the padding's places", reread="Padding does not count"
 )
 def rows_only(grad_loss, cache):
-    """These are the n rows that count. The logits had the shape (..., T, vocab), and so has their gradient: zeros at
-    padding. Write the rows to where `counted` is true."""
+    """You return only the n rows that count. The gradient has the shape of the logits, (..., T, vocab), with zeros at
+    padding. Write the rows to the places where `counted` is true."""
     log_p = cache[0]
     return (np.exp(log_p) - soft_rows(cache)) * (grad_loss / max(1, len(log_p)))
 
@@ -129,8 +134,8 @@ def rows_only(grad_loss, cache):
     "writes the rows to the first places of each sentence", reread="Padding does not count"
 )
 def first_places(grad_loss, cache):
-    """The n rows are right, but you write them to the first places of each sentence, as many as it has words. Padding
-    may also come before a word: write the rows to where `counted` is true."""
+    """The n rows are right, but you write them to the first places of each sentence. Padding may also come before a
+    word: write the rows to the places where `counted` is true."""
     log_p, labels, counted, eps = cache
     first = np.arange(counted.shape[-1]) < counted.sum(axis=-1, keepdims=True)
     return reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, first, eps))
@@ -138,14 +143,14 @@ def first_places(grad_loss, cache):
 
 @smoothed_cross_entropy_backward.mistake("returns float64 whatever the dtype is")
 def double_gradient(grad_loss, cache):
-    """float32 came back as float64: np.zeros makes float64 unless you give it a dtype."""
+    """You return float64 for float32: np.zeros makes float64 unless you give it a dtype."""
     return reference.smoothed_cross_entropy_backward(grad_loss, cache).astype(np.float64)
 
 
 @smoothed_cross_entropy_backward.mistake("takes a whole unit from the right class")
 def whole_unit(grad_loss, cache):
     """You subtract 1 + eps/K from the right class, and eps/K from the others. The smoothed label of the right class is
-    1 - eps + eps/K; a row of the gradient must add up to zero: check it."""
+    1 - eps + eps/K. Check that each row of the gradient adds up to zero."""
     log_p, labels, counted, eps = cache
     rows = np.exp(log_p) - (one_hot(labels, log_p.shape[-1]) + eps / log_p.shape[-1]).astype(log_p.dtype)
     return spread(rows * (grad_loss / max(1, len(log_p))), counted)
@@ -164,8 +169,8 @@ def right_part_only(grad_loss, cache):
     "smooths over K - 2 classes, without padding's", reread="Three ways to spread it"
 )
 def without_padding_class(grad_loss, cache):
-    """Your q' has eps/(K-2) for the wrong classes and nothing for class 0. The forward's has eps/K for every class of
-    the vocabulary."""
+    """Your q' has eps/(K-2) for the wrong classes and nothing for class 0. The q' of the forward pass has eps/K for
+    every class of the vocabulary."""
     log_p, labels, counted, eps = cache
     K = log_p.shape[-1]
     soft = np.where(one_hot(labels, K) == 1, 1 - eps, eps / (K - 2))
@@ -175,7 +180,8 @@ def without_padding_class(grad_loss, cache):
 
 @smoothed_cross_entropy_backward.mistake("does not subtract the label")
 def label_left_out(grad_loss, cache):
-    """This is p, divided by n: you do not subtract the label, so every logit is pushed down. The gradient is p - q'."""
+    """This is p, divided by n. You do not subtract the label, so a step pushes every logit down. The gradient is p -
+    q'."""
     log_p, _, counted, _ = cache
     return spread(np.exp(log_p) * (grad_loss / max(1, len(log_p))), counted)
 

@@ -1,11 +1,10 @@
-"""tests_train_step: its cases, its known mistakes and its right rewrites."""
-
 from functools import partial
 
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.functions_to_test import REFERENCE, functions_to_test
+from autograder.authoring.usual_wrong_tests import usual_wrong_tests
 from autograder.exercises.training.train_step import step_of, train_step
 from solutions import model
 from solutions import training as reference
@@ -15,7 +14,6 @@ tests_train_step = Exercise(
     reference.tests_train_step,
     outputs={"verdict": ""},
     section="Why a falling loss tests nothing",
-    uses=("smoothed_cross_entropy", "smoothed_cross_entropy_backward", "adam_step"),
     tests=train_step,
 )
 
@@ -26,7 +24,7 @@ tried = partial(functions_to_test, exercise=train_step)
 
 
 def with_gradient(change):
-    """Return a step whose loss is right and whose gradient is changed by change(gradient of the logits)."""
+    """Return a step with the right loss, which applies `change` to the gradient of the logits."""
 
     def wrong(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
         def back(loss, cache):
@@ -55,6 +53,11 @@ def twice(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1
     return map_tree(lambda old, moved: 2 * moved - old, params, new), fresh, loss
 
 
+def old_squares(params, moments, *others, **named):
+    new, (mean, _), loss = reference.train_step(params, moments, *others, **named)
+    return new, (mean, moments[1]), loss
+
+
 def params_in_place(params, moments, *others, **named):
     new, fresh, loss = reference.train_step(params, moments, *others, **named)
     return map_tree(written, params, new), fresh, loss
@@ -76,7 +79,7 @@ def written(old, new):
     return old
 
 
-# A test that always gives the same answer fails every aspect: each has right functions and wrong ones.
+# A test that always gives the same answer fails every aspect, because each aspect has right and wrong functions.
 @tests_train_step.cases("what is read and what is predicted", points=1)
 def _(draw):
     yield from tried(
@@ -97,7 +100,7 @@ def _(draw):
             *("trains_hard", "own_smoothing", "loss_unsmoothed", "trains_on_padding", "divided_by_what_is_read"),
             *("pad_kept_from_the_model", "pad_kept_from_the_loss"),
         ],
-        at_home=["not smoothed", "a tenth", "padding", "pad 0"],
+        at_home=["not smoothed", "loss not smoothed", "a tenth", "padding", "pad 0"],
         right_at_home=["rounding"],
     )
 
@@ -126,8 +129,18 @@ def _(draw):
         wrong=[
             *("stands_still", "plain_descent", "forgets_moments", "fresh_moments", "always_step_one"),
             ("takes each step twice", twice),
+            ("returns the old mean of the squares", old_squares),
         ],
-        at_home=["stands still", "twice", "uphill", "without Adam", "old moments", "zero moments", "step 1"],
+        at_home=[
+            "stands still",
+            "twice",
+            "uphill",
+            "without Adam",
+            "old moments",
+            "old squares",
+            "zero moments",
+            "step 1",
+        ],
         right_at_home=["rounding"],
     )
 
@@ -136,7 +149,7 @@ def _(draw):
 def _(draw):
     yield from tried(
         draw,
-        right=[REFERENCE, "in_pieces", "on_one_long_vector"],
+        right=[REFERENCE, "in_pieces", "with_labels_built"],
         wrong=[
             ("writes the new parameters into the caller's arrays", params_in_place),
             ("writes the new moments into the caller's arrays", moments_in_place),
@@ -166,7 +179,7 @@ def situation(*, step=4, zeros=False, smoothing=0.3, pad=3, padded=True, sentenc
 
 
 def loss_and_gradient(case, params):
-    """Return the smoothed loss and its gradient for other parameters than those of a case."""
+    """Return the smoothed loss of a case for these parameters, and a function that returns its gradient."""
     logits, cache = model.forward(params, case["src"], case["tgt"][:, :-1], case["n_heads"], case["pad"])
     loss, loss_cache = reference.smoothed_cross_entropy(logits, case["tgt"][:, 1:], case["smoothing"], case["pad"])
     return loss, lambda: model.backward(reference.smoothed_cross_entropy_backward(1.0, loss_cache), cache)
@@ -193,10 +206,11 @@ def tested(
     function, *,
     case=None, watched=ARGUMENTS, loss=True, mean=True, squares=True, params=True, own_gradient=False, agree=close,
 ):  # fmt: skip
-    """The test, with its choices left open.
+    """Run the test with these choices.
 
-    case: the arguments. watched: those that must stay as they were. loss, mean, squares, params: whether the test looks
-    at them. own_gradient: whether it takes the gradient from the new mean. agree: compares two values.
+    case: the arguments. watched: the arguments that must not change. loss, mean, squares, params: whether the test
+    looks at them. own_gradient: whether the test takes the gradient from the new mean. agree: a function that compares
+    two values.
     """
     case = situation() if case is None else case
     before = copied(case)
@@ -216,30 +230,24 @@ def tested(
     return all(agree(flatten(own), flatten(right)) for looked_at, own, right in pairs if looked_at)
 
 
-@tests_train_step.mistake("accepts every function")
-def accepts_everything(function):
-    """Your test accepts whatever it is given. Call the function on a tiny model, and compare what it returns with what
-    you compute yourself. A test that ends without a `return` and without an `assert` accepts."""
+usual_wrong_tests(
+    tests_train_step,
+    accepts="Call the function on a tiny model, and compare what it returns with what you compute yourself.",
+)
 
 
 @tests_train_step.mistake("rejects every function")
 def bit_by_bit(function):
     """Your test rejects right functions and wrong ones alike. Two right ways to compute a step differ by rounding:
-    compare with a tolerance, such as 1e-7. If you do, look at what you compare with."""
+    compare with a tolerance, such as 1e-7. If you already do, check the values that you compare with."""
     return tested(function, agree=np.array_equal)
-
-
-@tests_train_step.mistake("says True of wrong functions and False of right ones")
-def answer_inverted(function):
-    """Your answers are the wrong way round. True accepts a function."""
-    return not reference.tests_train_step(function)
 
 
 @tests_train_step.mistake("looks whether the loss falls")
 def loss_falls(function):
-    """Your test accepts functions that let the loss fall. Nearly every wrong step does that: one that predicts what it
-    reads, one that does not smooth, one that forgets its moments. Compare the loss and the step with values that you
-    compute yourself."""
+    """Your test accepts functions that let the loss fall. Nearly every wrong step does that, even if it predicts what
+    it reads, does not smooth, or forgets its moments. Compare the loss and the step with values that you compute
+    yourself."""
     case = situation(zeros=True) | {"learning_rate": 0.02}
     losses = []
     for step in range(1, 9):
@@ -258,7 +266,7 @@ def loss_alone(function):
 @tests_train_step.mistake("does not look at the loss")
 def loss_unwatched(function):
     """Your test accepts a function that makes the right step and returns a wrong loss: the loss after the step, or the
-    one without smoothing. Compare the loss as well."""
+    loss without smoothing. Compare the loss as well."""
     return tested(function, loss=False)
 
 
@@ -280,8 +288,8 @@ def first_step_only(function):
 
 @tests_train_step.mistake("uses the usual padding token only")
 def usual_padding(function):
-    """Your test accepts a function that does not pass `pad` on. With `pad=0` its defaults are right by accident. Let
-    padding be another token, and use the token 0 for a word or nowhere."""
+    """Your test accepts a function that does not pass `pad` on. With `pad=0` its defaults are right by accident. Pad
+    with another token, and use token 0 for a word or not at all."""
     return tested(function, case=situation(pad=0))
 
 
@@ -309,28 +317,28 @@ def no_smoothing(function):
 @tests_train_step.mistake("uses a single sentence")
 def single_sentence(function):
     """Your test accepts a function that learns from the first sentence of a batch only. Use a batch of two sentences or
-    more, of which one has padding."""
+    more, at least one of which has padding."""
     return tested(function, case=situation(sentences=1))
 
 
 @tests_train_step.mistake("does not look at the new parameters")
 def parameters_unwatched(function):
-    """Your test accepts a function that computes all gradients, and returns parameters that did not move, or moved by
-    a wrong step. Compare the new parameters with those that Adam gives."""
+    """Your test accepts a function that computes all gradients, but returns the old parameters, or parameters after a
+    wrong step. Compare the new parameters with those that Adam gives."""
     return tested(function, params=False)
 
 
 @tests_train_step.mistake("does not look at the new moments")
 def moments_unwatched(function):
-    """Your test accepts a function that returns moments as they came in. The step is right, but the next one will not
-    be. Compare both moments."""
+    """Your test accepts a function that returns the old moments. The step is right, but the next one will not be.
+    Compare both moments."""
     return tested(function, mean=False, squares=False)
 
 
 @tests_train_step.mistake("does not look whether the arguments change")
 def arguments_unwatched(function):
     """Your test accepts functions that write into the caller's arrays. Make copies before the call, with
-    `map_tree(np.copy, ...)`, and compare afterwards. A second name for the same array is no copy."""
+    `map_tree(np.copy, ...)`, and compare afterwards. A second name for the same array is not a copy."""
     return tested(function, watched=())
 
 
@@ -358,7 +366,7 @@ def by_the_parts(function):
 
 @tests_train_step.equivalent
 def by_assertions(function):
-    """Two situations, the second with another padding token and a first step, and positional arguments."""
+    """Try two situations with positional arguments; the second has another padding token and a later step."""
     for options in ({}, {"pad": 8, "smoothing": 0.2, "step": 7}):
         case = situation(**options)
         copies = [np.copy(array) for array in leaves([case["params"], *case["moments"], case["src"], case["tgt"]])]
@@ -376,7 +384,7 @@ def by_assertions(function):
 
 @tests_train_step.equivalent
 def by_slopes(function):
-    """A slope for each array, along a random direction."""
+    """Compare with a measured slope for each array, along a random direction."""
     rng = np.random.default_rng(3)
     case = situation(smoothing=0.25)
     before = arrays_of(case, ARGUMENTS)
@@ -401,7 +409,7 @@ def by_slopes(function):
 
 @tests_train_step.equivalent
 def in_two_steps(function):
-    """Two steps, one after the other, as training makes them; nothing else has made their moments."""
+    """Make two steps, one after the other, as in training, so that all moments come from these steps."""
     case = situation(step=1, zeros=True)
     for step in (1, 2):
         copies = map_tree(np.copy, [case["params"], *case["moments"], case["src"], case["tgt"]])

@@ -17,7 +17,7 @@ from itertools import combinations
 from autograder.course.handout import Handout
 from autograder.layout import REPO, chapter_names, number_and_word
 from autograder.pages.class_report.entries import Entry
-from autograder.release.fingerprints import SEED
+from autograder.release.secret_bodies import SEED
 from autograder.release.tokens import is_variable, lines_of_tokens, tokens_of
 
 # If more than a fifth of the class share a stretch, it shows nothing. This is the range of that limit, in students.
@@ -26,8 +26,10 @@ MIN_HOLDERS, MAX_HOLDERS = 3, 10
 MIN_COMMON = 60
 # ... if they are this share of the stretches of the student who has fewer.
 MIN_SHARE = 0.5
-MAX_PAIRS = 20  # those with most stretches in common
+MAX_PAIRS = 20  # the most similar pairs
 MAX_SOURCE = 30_000  # characters of one student's code; the rest is not compared
+
+Digest = Callable[[tuple[str | int, ...]], int]
 
 _DOCSTRING = re.compile(r'("""|\'\'\')(?:[^\\]|\\.)*?\1', re.DOTALL)
 
@@ -58,12 +60,11 @@ class Pair:
 
 
 def similar_pairs(entries: Sequence[Entry], known: Iterable[str]) -> list[Pair]:
-    """Return the pairs of students with similar code, at most MAX_PAIRS, those with most in common first.
+    """Return the pairs of students with similar code, at most MAX_PAIRS, the most similar first.
 
     known: code that every student may have: see `known_code`.
     """
-    explained = {stretch for text in known for stretch in stretches(text)}
-    written = [{stretch for _, text in code_of(entry) for stretch in stretches(text)} - explained for entry in entries]
+    written = own_stretches(entries, known)
     holders: dict[int, list[int]] = defaultdict(list)
     for number, own in enumerate(written):
         for stretch in own:
@@ -76,13 +77,26 @@ def similar_pairs(entries: Sequence[Entry], known: Iterable[str]) -> list[Pair]:
         if entries[a].team and entries[a].team == entries[b].team:
             continue  # they handed in one notebook
         share = n / min(n_rare[a], n_rare[b])
-        if n >= MIN_COMMON and share >= MIN_SHARE and len(pairs) < MAX_PAIRS:
+        if are_similar(n, share) and len(pairs) < MAX_PAIRS:
             common = {stretch for stretch in written[a] & written[b] if stretch in rare}
             one, other = entries[a], entries[b]
             pairs.append(
                 Pair((one.student, other.student), share, marked_cells(one, common), marked_cells(other, common))
             )
     return pairs
+
+
+def are_similar(n_common: int, share: float) -> bool:
+    """Return whether two students share enough to be listed. share: as in `Pair`."""
+    return n_common >= MIN_COMMON and share >= MIN_SHARE
+
+
+def own_stretches(entries: Sequence[Entry], known: Iterable[str], digest: Digest = hash) -> list[set[int]]:
+    """Return each student's stretches without those of known code. digest: as in `stretches`."""
+    explained = {stretch for text in known for stretch in stretches(text, digest)}
+    return [
+        {stretch for _, text in code_of(entry) for stretch in stretches(text, digest)} - explained for entry in entries
+    ]
 
 
 def max_holders(n_students: int) -> int:
@@ -127,7 +141,7 @@ def _fixed(token: str) -> str | None:
     return None if is_variable(token) else token.replace("'", '"')
 
 
-def stretches(text: str, digest: Callable[[tuple[str | int, ...]], int] = hash) -> list[int]:
+def stretches(text: str, digest: Digest = hash) -> list[int]:
     """Return a hash of every SEED consecutive tokens, in order; a name that the author chose counts as a distance.
 
     Parentheses and kinds of quotes do not count. The distance is the number of tokens since the previous use of the
@@ -154,9 +168,7 @@ def stretches(text: str, digest: Callable[[tuple[str | int, ...]], int] = hash) 
     return hashes
 
 
-def marked_cells(
-    entry: Entry, common: set[int], digest: Callable[[tuple[str | int, ...]], int] = hash
-) -> tuple[Cell, ...]:
+def marked_cells(entry: Entry, common: set[int], digest: Digest = hash) -> tuple[Cell, ...]:
     """Return the student's cells with common stretches, with their lines marked. digest: as in `stretches`."""
     cells = []
     for name, text in code_of(entry):

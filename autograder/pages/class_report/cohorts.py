@@ -8,17 +8,15 @@ from pathlib import Path
 
 import msgspec
 
-from autograder.course.atomic_write import write_atomically
+from autograder.course.files import write_atomically
 from autograder.errors import UserError, named_by_user
 from autograder.pages.class_report.alike import (
     MAX_PAIRS,
-    MIN_COMMON,
-    MIN_SHARE,
     Cell,
-    code_of,
+    are_similar,
     marked_cells,
     max_holders,
-    stretches,
+    own_stretches,
 )
 from autograder.pages.class_report.entries import Entry
 
@@ -45,7 +43,7 @@ class Cohort(msgspec.Struct):
 
 def save_cohort(path: Path, chapter: str, entries: Sequence[Entry], known: Iterable[str]) -> None:
     """Write the fingerprints of a class. known: code that every student may have. Raises UserError."""
-    students = [sorted(own) for own in _own_stretches(entries, known)]
+    students = [sorted(own) for own in own_stretches(entries, known, stable_hash)]
     content = msgspec.json.encode(Cohort(chapter, sorted(students))).decode()
     with named_by_user(path):
         write_atomically(path, content, mode=0o600)
@@ -65,17 +63,17 @@ def load_cohort(path: Path, chapter: str) -> Prints:
 
 
 def like_earlier(entries: Sequence[Entry], known: Iterable[str], cohorts: Mapping[str, Prints]) -> list[Earlier]:
-    """Return the students with code like an earlier class's, at most MAX_PAIRS, those with most in common first.
+    """Return the students with code like an earlier class's, at most MAX_PAIRS, the most similar first.
 
     cohorts: name of the file -> fingerprints.
     """
-    own = _own_stretches(entries, known) if cohorts else []
+    own = own_stretches(entries, known, stable_hash) if cohorts else []
     common_now = _frequent(own)
     matches: list[tuple[int, Earlier]] = []
     for name, students in cohorts.items():
         frequent = common_now | _frequent(students)
         earlier = [set(prints) - frequent for prints in students]
-        holders: dict[int, list[int]] = defaultdict(list)  # few each: see `_frequent`
+        holders: dict[int, list[int]] = defaultdict(list)  # each stretch has few holders: see `_frequent`
         for number, prints in enumerate(earlier):
             for stretch in prints:
                 holders[stretch].append(number)
@@ -85,24 +83,17 @@ def like_earlier(entries: Sequence[Entry], known: Iterable[str], cohorts: Mappin
             if not n_common:
                 continue
             closest = earlier[min(n_common, key=lambda number: (-n_common[number], number))]
-            common, smaller = rare & closest, min(len(rare), len(closest))
-            if len(common) >= max(MIN_COMMON, MIN_SHARE * smaller):
+            common = rare & closest
+            share = len(common) / min(len(rare), len(closest))
+            if are_similar(len(common), share):
                 cells = marked_cells(entry, common, stable_hash)
-                matches.append((len(common), Earlier(entry.student, name, len(common) / smaller, cells)))
+                matches.append((len(common), Earlier(entry.student, name, share, cells)))
     return [match for _, match in sorted(matches, key=lambda item: -item[0])[:MAX_PAIRS]]
 
 
 def stable_hash(window: tuple[str | int, ...]) -> int:
     """Return a hash that is the same in every process. 53 bits are a number in any JSON reader."""
     return int.from_bytes(hashlib.blake2b(repr(window).encode(), digest_size=8).digest()) >> 11
-
-
-def _own_stretches(entries: Sequence[Entry], known: Iterable[str]) -> list[set[int]]:
-    explained = {stretch for text in known for stretch in stretches(text, stable_hash)}
-    return [
-        {stretch for _, text in code_of(entry) for stretch in stretches(text, stable_hash)} - explained
-        for entry in entries
-    ]
 
 
 def _frequent(students: Sequence[Iterable[int]]) -> set[int]:

@@ -130,7 +130,7 @@ class UnfairAspect:
 
 
 def unfair_aspects(entries: Sequence[Entry]) -> list[UnfairAspect]:
-    """Return the aspects that may be unfair. First comes the one that most students fail without a known mistake."""
+    """Return the aspects that may be unfair. The one that most students fail without a known mistake comes first."""
     aspects = [
         _unfair_aspect(results, name, aspect)
         for name in _exercise_names(entries)
@@ -198,7 +198,7 @@ def _unexplained(results: Sequence[tuple[Entry, Result]]) -> dict[tuple[str, str
 
 
 def _unfair_aspect(results: Sequence[tuple[Entry, Result]], name: str, aspect: str) -> UnfairAspect:
-    """Return who fails an aspect of an exercise, whether it is unfair or not."""
+    """Return the students who fail an aspect of an exercise, whether or not it is unfair."""
     others_pass = [(entry.student, result) for entry, result in results if _passes_others(result, aspect)]
     failing = [(student, result) for student, result in others_pass if result.verdict]
     return UnfairAspect(

@@ -7,15 +7,17 @@ from pathlib import Path
 
 from autograder.course.roster_file import load_roster
 from autograder.course.teams import load_teams
-from autograder.gradebook.attempts import attempts_sentences, which_counts
 from autograder.gradebook.coursedir import CourseDirectory
-from autograder.gradebook.marks import Book, Marks
-from autograder.gradebook.queries import known_students, read_marks
+from autograder.gradebook.engine import Gradebook
+from autograder.gradebook.queries import known_students, read_book
 from autograder.gradebook.state import Autograded, changes, read_autograded
-from autograder.gradebook.voids import Voids, load_voids
-from autograder.grading.assignment import fingerprint
+from autograder.grading.assignment import file_digest
 from autograder.grading.report import Report, Reports
 from autograder.grading.submitted_file import read_file
+from autograder.scores.attempts import about_attempts
+from autograder.scores.marks import Book, Marks
+from autograder.scores.voids import Voids, load_voids
+from autograder.scores.which_attempt import which_counts
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Entry:
     own_cells: the code in cells that the student added.
     team: the name of the group with which the student handed in; "" for none.
     voids: the void exercises of the chapter.
-    attempts: a sentence about which attempt counts; nothing if there is only one, or the last one counts anyway.
+    about_attempts: a sentence about which attempt counts; "" if there is only one, or the last one counts anyway.
     """
 
     student: str
@@ -52,12 +54,12 @@ class Entry:
     own_cells: tuple[str, ...] = ()
     team: str = ""
     voids: Voids = Voids()
-    attempts: list[str] = field(default_factory=list)
+    about_attempts: str = ""
 
     @property
     def computed(self) -> float:
         """The score that grading computed, with the void exercises."""
-        return self.voids.earned(self.report)
+        return Marks.graded(self.report, self.voids).raw
 
     @property
     def points(self) -> float:
@@ -84,12 +86,12 @@ class Class:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
+def read_class(gradebook: Gradebook, coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
     """Return the class of a chapter, without withdrawn students. paths: student id -> submitted file."""
-    chapter = coursedir.assignment_id
-    withdrawn = load_roster(Path(coursedir.root)).withdrawn
-    paths = {student: path for student, path in paths.items() if student not in withdrawn}
-    reports = Reports(Path(coursedir.root, "reports", chapter))
+    course, chapter = Path(coursedir.root), coursedir.assignment_id
+    roster = load_roster(course)
+    paths = {student: path for student, path in paths.items() if student not in roster.withdrawn}
+    reports = Reports(course / "reports" / chapter)
     find = cache(reports.find)  # a history often contains the student's current report
     handed_in = sorted(paths)
     notebooks = {student: read_autograded(coursedir, student) for student in handed_in}
@@ -98,18 +100,16 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
         for student, notebook in notebooks.items()
         if (report := find(notebook.record.get("report", "")))
     }
-    book, histories = read_marks(coursedir), _histories(reports.folder, find)
-    voids, counts = load_voids(Path(coursedir.root), chapter), which_counts(coursedir.config)
-    teams = {
-        student: team for team, members in load_teams(Path(coursedir.root), chapter).items() for student in members
-    }
+    book, histories = read_book(gradebook), _histories(reports.folder, find)
+    voids, counts = load_voids(course, chapter), which_counts(coursedir.config)
+    teams = {student: team for team, members in load_teams(course, chapter).items() for student in members}
     return Class(
         chapter,
         tuple(
             replace(
                 _entry(student, report, notebooks[student], book, histories, voids),
                 team=teams.get(student, ""),
-                attempts=attempts_sentences(Path(coursedir.root), student, chapter, counts),
+                about_attempts=about_attempts(course, student, chapter, counts),
             )
             for student, report in graded.items()
         ),
@@ -117,10 +117,10 @@ def read_class(coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
         tuple(
             student
             for student, report in graded.items()
-            if fingerprint(read_file(paths[student])) != report.made_from["submission"]
+            if file_digest(read_file(paths[student])) != report.made_from["submission"]
         ),
-        tuple(sorted(book.students - set(paths) - withdrawn)),
-        {student.id: student.name for student in known_students(coursedir) if student.name},
+        tuple(sorted(book.students - set(paths) - roster.withdrawn)),
+        {student.id: student.name for student in known_students(gradebook, roster) if student.name},
     )
 
 
@@ -141,8 +141,8 @@ def _entry(
     return Entry(
         student,
         report,
-        voids.earned(report) if marks is None else marks.total,
-        _differences(marks, report, voids),
+        (marks or Marks.graded(report, voids)).total,
+        tuple(marks.differences(report, voids)) if marks else ("not in the gradebook: grade again",),
         histories.get(report.made_from["submission"], ()),
         chapters,
         notebook.sources,
@@ -151,12 +151,8 @@ def _entry(
     )
 
 
-def _differences(marks: Marks | None, report: Report, voids: Voids) -> tuple[str, ...]:
-    return ("not in the gradebook: grade again",) if marks is None else tuple(marks.differences(report, voids))
-
-
 def _histories(folder: Path, find: Callable[[str], Report | None]) -> dict[str, tuple[Grading, ...]]:
-    """Return fingerprint of a submitted file -> its gradings, oldest first. find: returns the report of that name."""
+    """Return digest of a submitted file -> its gradings, oldest first. find: returns the report of that name."""
     files = sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
     last_reports: dict[str, Report] = {}
     histories: dict[str, tuple[Grading, ...]] = {}

@@ -38,7 +38,7 @@ KINDS = {
     "value": "wrong values",
     "no error": "no error where one is expected",
     "unusable": "weights that cannot be used",
-    "error rate": "too many errors",
+    "error rate": "too many errors, or too high a loss",
 }
 
 
@@ -93,7 +93,7 @@ def _environment() -> Environment:
 
 
 def page_name(student: str) -> str:
-    """Return the file name of a student's page: the id if every system allows it as a file name, and else its hash."""
+    """Return the file name of a student's page: the id if every system allows it as a file name, otherwise its hash."""
     allowed = re.fullmatch(r"\w[\w@+-]*(\.[\w@+-]+)*", student, re.ASCII) and len(student) <= 100
     return f"{student if allowed else hashlib.sha256(student.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}.html"
 

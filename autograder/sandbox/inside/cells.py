@@ -17,8 +17,8 @@ _DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, as
 def run_cell(cell: str, source: str, namespace: dict[str, Any]) -> None:
     """Run a cell, which may await, in the notebook's namespace. Raises what the cell raises.
 
-    If it raises, its remaining functions, classes and imports are still run, for it may not raise where the student
-    wrote it: a package may be missing only here.
+    After an exception, its remaining functions, classes and imports still run. The cell may have raised no exception on
+    the student's machine: a package may be missing only here.
     """
     name = f"<cell {cell}>"
     # Without a modification time, linecache keeps the lines and does not look for a file.
@@ -34,7 +34,7 @@ def run_cell(cell: str, source: str, namespace: dict[str, Any]) -> None:
 
 
 def _definitions(source: str, line: int) -> list[ast.stmt]:
-    """Return the functions, classes and imports of a cell, outside of other statements, that begin after a line."""
+    """Return the functions, classes and imports at the top level of a cell that begin after a line."""
     statements = [node for node in ast.parse(source).body if isinstance(node, _DEFINING)]
     return [node for node in statements if _first_line(node) > line]
 
@@ -44,7 +44,7 @@ def _first_line(node: ast.stmt) -> int:
 
 
 def _define_missing(statements: Iterable[ast.stmt], name: str, namespace: dict[str, Any]) -> None:
-    """Run statements, each alone. Names that are known already keep their values, on which other cells may depend."""
+    """Run each statement alone. Known names keep their values, on which other cells may depend."""
     before = dict(namespace)
     for statement in statements:
         with contextlib.suppress(Exception):
@@ -62,8 +62,8 @@ def _run(code: types.CodeType, namespace: dict[str, Any]) -> None:
 
 @lru_cache(maxsize=1)  # a cell may await a task that another one has started
 def _event_loop() -> Any:
-    """Return an event loop without the sockets that Python's own ones need, which the sandbox forbids."""
-    import asyncio  # it takes as long to import as running a submission, and hardly any cell awaits
+    """Return an event loop without sockets. Python's own event loops need them, and the sandbox forbids them."""
+    import asyncio  # its import takes as long as running a submission, and hardly any cell awaits
 
     class Loop(asyncio.BaseEventLoop):
         """Runs coroutines and timers, and waits for no files."""

@@ -1,10 +1,10 @@
 """The process that runs one student's code. Of our code it can import only `check` and this package.
 
-`launch.py` starts it anew, and `main` reads its settings, a JSON object, from the command line; or `walls.py` forks it
-from a warm process. It serves one request at a time: it executes a cell or calls a function. The grader trusts nothing
-that this process sends.
+Either `launch.py` starts this process, and `main` reads its settings from the command line as JSON, or `walls.py` forks
+it from a warm parent. It serves one request at a time, which executes a cell or calls a function. The grader trusts
+nothing that this process sends.
 
-During a call it may send questions back: the values of exercises that the grader answers.
+During a call the process may ask the grader questions, for example for the value of an answered exercise.
 """
 
 import builtins
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def prepare(settings: dict[str, Any]) -> "Worker":
-    """Make this process, which is confined, ready for student code, and return its worker."""
+    """Prepare this process, which is already confined, for student code, and return its worker."""
     _silence()
     sys.path.insert(0, settings["bundle"])
     refusing_finder = refusing.RefusingFinder(settings["distributions"], settings["bundle"])
@@ -63,7 +63,10 @@ class Worker:
         self.module = _notebook(words.NO_INPUT)
         self.outstanding = ""  # id of the request that is being served
         self.asking = threading.Lock()
-        self.points: defaultdict[str, dict[bytes, int]] = defaultdict(dict)  # of functions under test, by exercise
+        self.points: defaultdict[str, dict[bytes, int]] = defaultdict(dict)  # exercise -> points of its functions
+        self.checked: dict[str, dict[str, Any]] = {}  # exercise -> the names where its check stands
+        self.final: dict[str, Any] = {}  # the names after all cells
+        self.shown = ""  # the function whose names are in the namespace
 
     def serve(self) -> None:
         """Send that this process is ready, then serve requests until there are no more."""
@@ -80,29 +83,46 @@ class Worker:
     def _do(self, request: dict[str, Any], arrays: list[np.ndarray]) -> Reply:
         refusing.forget_placeholders()
         if request["do"] == "cell":
+            self.checked |= {name: dict(self.module.__dict__) for name in request["checked"]}
             cells.run_cell(request["cell"], request["source"], self.module.__dict__)
             return _reply(), ()
+        self._show_names_of(request["function"])
         for name, in_pytorch in request["stand_ins"].items():
             make = stand_ins.stand_in_module if in_pytorch else stand_ins.stand_in
             self.module.__dict__[name] = make(name, self._ask)
-        given = {name: self._given(name, exercise) for name, exercise in request["given"].items()}
-        with tested.withheld(self.module.__dict__, tested.tested_names(given)):
-            return self._call(request["function"], values.unpack(request["inputs"], arrays) | given)
+        functions = {name: self._input_function(name, exercise) for name, exercise in request["functions"].items()}
+        with tested.withheld(self.module.__dict__, tested.tested_names(functions)):
+            return self._call(request["function"], values.unpack(request["inputs"], arrays) | functions)
 
-    def _given(self, name: str, exercise: str | None) -> Callable | stand_ins.SubmittedFunction:
-        """Return a placeholder for an input that is a function. exercise: what it answers, if a test is tried on it;
-        "" if it is the book's, and None if it is the submission's, whose values may differ from call to call.
+    def _show_names_of(self, function: str) -> None:
+        """Give the notebook's names the values that they had at the function's check.
+
+        Names that do not exist there keep their last values.
+        """
+        if function == self.shown:
+            return
+        space = self.module.__dict__
+        self.final = self.final or dict(space)
+        names = self.final | self.checked.get(function, {})
+        for name in space.keys() - names.keys():
+            del space[name]
+        space.update(names)
+        self.shown = function
+
+    def _input_function(self, name: str, exercise: str | None) -> Callable | stand_ins.SubmittedFunction:
+        """Return a placeholder for an input that is a function. exercise: the exercise that a function under test
+        answers; "" for a function of the book; None for one of the submission, whose values may differ between calls.
         """
         if exercise:
             return stand_ins.tested_function(name, exercise, self._exchange, self.points[exercise])
         if exercise is None:
             return stand_ins.SubmittedFunction(self._ask)
-        return stand_ins.given_function(name, stand_ins.remembering(self._exchange))
+        return stand_ins.input_function(name, stand_ins.remembering(self._exchange))
 
     def _call(self, name: str, inputs: dict[str, Any]) -> Reply:
         if name not in self.module.__dict__:
             raise NameError(self._why_undefined(name))
-        outcome, fingerprints = calling.call(self.module.__dict__[name], inputs)
+        outcome, digests = calling.call(self.module.__dict__[name], inputs)
         if outcome.raised is not None:
             return _failure(outcome.raised), ()
         tree, arrays = values.pack(outcome.value)
@@ -110,22 +130,22 @@ class Worker:
         if n_bytes > self.bytes_left or len(json.dumps(tree)) > frames.MAX_HEADER // 2:
             return _reply(stopped="size"), ()
         self.bytes_left -= n_bytes
-        return _reply(tree=tree, fingerprints=fingerprints), arrays
+        return _reply(tree=tree, digests=digests), arrays
 
     def _why_undefined(self, name: str) -> str:
-        """Return why there is no function of that name, with the functions that its cell defines instead."""
+        """Explain why there is no function of this name, and name the functions that its cell defines instead."""
         codes = [value.__code__ for value in self.module.__dict__.values() if type(value) is types.FunctionType]
         return words.not_defined(name, [code.co_name for code in codes if code.co_filename == f"<cell {name}>"])
 
     def _ask(self, message: dict[str, Any], kind: str = "question") -> dict[str, Any]:
-        """Return the grader's answer to a message. kind: "question", or "returned" if the grader has called back."""
+        """Return the grader's answer to a message. kind: "question", or "returned" after the grader has called back."""
         reply, arrays = self._exchange(message, kind)
         return values.unpack(reply["answer"], arrays)
 
     def _exchange(self, message: dict[str, Any], kind: str = "question") -> tuple[dict[str, Any], list[np.ndarray]]:
-        """Return the grader's reply to a message: its answer is still packed.
+        """Return the grader's reply to a message, with the answer still packed.
 
-        The alarm waits until the reply is there, because an interrupted exchange would leave half a frame in a pipe.
+        The alarm waits for the reply, because an interrupted exchange would leave half a frame in a pipe.
         """
         tree, arrays = values.pack(message)
         with self.asking:
@@ -137,13 +157,13 @@ class Worker:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
 
     def _guarded(self, milliseconds: int, action: Callable[[], Reply]) -> Reply:
-        """Run `action` with an alarm after this many milliseconds of processor time. What it raises becomes the reply.
+        """Run an action with an alarm after this much processor time. Its exceptions become replies.
 
-        The grader measures processor time and the wall clock too, because student code can turn the alarm off.
+        The grader also measures processor time and the wall clock, because student code can turn the alarm off.
         """
         try:
             try:
-                signal.setitimer(signal.ITIMER_PROF, milliseconds / 1000)  # of all threads
+                signal.setitimer(signal.ITIMER_PROF, milliseconds / 1000)  # counts all threads
                 return action()
             finally:
                 signal.setitimer(signal.ITIMER_PROF, 0)
@@ -163,15 +183,15 @@ class Worker:
 def _reply(
     tree: values.Tree | None = None,
     raised: list[str | int] | None = None,
-    fingerprints: dict[str, str] | None = None,
+    digests: dict[str, str] | None = None,
     stopped: str = "",
 ) -> dict[str, Any]:
-    return {"tree": tree, "raised": raised, "fingerprints": fingerprints or {}, "stopped": stopped}
+    return {"tree": tree, "raised": raised, "digests": digests or {}, "stopped": stopped}
 
 
 def _failure(raised: calling.Raised) -> dict[str, Any]:
     """Return the reply for code that raised an exception."""
-    # Python 3.11 raises this if there is no memory for the frame of a call.
+    # Python 3.11 raises this exception if it has no memory for the frame of a call.
     no_frame = (raised.type, raised.message) == ("SystemError", "error return without exception set")
     if raised.type in ("MemoryError", "_ArrayMemoryError") or no_frame:
         return _reply(stopped="memory")
@@ -180,7 +200,7 @@ def _failure(raised: calling.Raised) -> dict[str, Any]:
 
 
 def _notebook(why_no_input: str) -> types.ModuleType:
-    """Return the namespace of the notebook; in it `display` and the shell do nothing, and `input` raises."""
+    """Return the notebook's namespace, in which `display` and the shell do nothing. Let `input` raise an exception."""
     module = types.ModuleType("__main__")
     module.__dict__.update(display=silent_ipython.SILENT, get_ipython=silent_ipython.SILENT)
     builtins.input = _raising(why_no_input)

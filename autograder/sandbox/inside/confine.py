@@ -1,4 +1,4 @@
-"""Limits that a process sets on itself before it runs code that it does not trust. It cannot lift them again."""
+"""Limits that a process sets for itself before it runs untrusted code. It cannot lift them again."""
 
 import math
 import resource
@@ -38,7 +38,7 @@ def _close(program: bytes) -> None:
 
 
 def _limit(name: str, soft: int, hard: int | None = None) -> None:
-    """Set a limit of the `resource` module, no higher than its present hard limit; `hard` is `soft` by default."""
+    """Set a limit of the `resource` module, at most to its present hard limit. By default `hard` is `soft`."""
     kind = getattr(resource, name, None)
     if kind is None:  # macOS limits neither message queues nor pending signals
         return

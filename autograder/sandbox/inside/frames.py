@@ -1,7 +1,7 @@
-"""Messages between the grader and the sandboxed process: a length, a JSON header, the raw bytes of the arrays.
+"""Messages between the grader and the sandboxed process: a length, a JSON header, and the raw bytes of the arrays.
 
-Both sides run this code. `decode` trusts nothing that it reads: it raises `values.Malformed` for any frame that
-`encode` cannot have made, and accepts no length beyond the given limits.
+Both sides run this code. `decode` does not trust its input. It raises `values.Malformed` for any frame that `encode`
+cannot have made, and accepts no length above its limits.
 """
 
 import json
@@ -22,10 +22,10 @@ _ITEM_SIZES = {name: dtype.itemsize for dtype, name in values.NATIVE.items()}
 
 
 class Buffer:
-    """Bytes that have come through a pipe and are not read yet."""
+    """Bytes that have arrived through a pipe and were not read yet."""
 
     def __init__(self, receive: Callable[[], bytes]):
-        """receive() -> the next bytes, as many as are there; none at the end."""
+        """receive() -> all bytes that have arrived; no bytes at the end."""
         self._receive = receive
         self._bytes = bytearray()
 
@@ -34,7 +34,7 @@ class Buffer:
         return len(self._bytes)
 
     def read(self, n_bytes: int) -> bytes:
-        """Return exactly so many bytes. Raises EOFError, and whatever `receive` raises."""
+        """Return exactly this many bytes. Raises EOFError, and all exceptions of `receive`."""
         while len(self._bytes) < n_bytes:
             piece = self._receive()
             if not piece:
@@ -49,7 +49,7 @@ def encode(message: dict[str, Any], arrays: Iterable[np.ndarray] = ()) -> bytes:
     """Return one frame: 4 bytes of length, a header of JSON, then the bytes of each array in C order."""
     arrays = list(arrays)
     header = {**message, "arrays": [[values.NATIVE[array.dtype], array.shape] for array in arrays]}
-    # "replace" turns half a surrogate pair into "?", so that whatever `decode` returns can be written as UTF-8.
+    # "replace" turns half a surrogate pair into "?", so that UTF-8 can encode everything that `decode` returns.
     text = _encode(header).encode("utf-8", "replace")
     return b"".join([_LENGTH.pack(len(text)), text, *(array.tobytes() for array in arrays)])
 
@@ -139,7 +139,7 @@ def _refuse(text: str) -> NoReturn:
     raise ValueError(f"{text} is not allowed in a header")
 
 
-# Made once, because `json.dumps` and `json.loads` make one for every call with options.
+# Created once, because `json.dumps` and `json.loads` create a new one for each call with options.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _decode = json.JSONDecoder(
     object_pairs_hook=_without_repeats, parse_int=_short_int, parse_float=_refuse, parse_constant=_refuse

@@ -1,4 +1,4 @@
-"""Calls of the Linux kernel that Python's standard library lacks. Each raises OSError if the kernel refuses it."""
+"""Calls of the Linux kernel that the standard library lacks. Each raises OSError if the kernel refuses."""
 
 import ctypes
 import os
@@ -19,7 +19,7 @@ _SECCOMP_MODE_FILTER = 2
 _CAPABILITY_VERSION_3 = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)
-# PyDLL keeps the interpreter's lock, so that no other Python code runs between the call and the new process.
+# PyDLL keeps the interpreter lock, so that no other Python code runs before the new process starts.
 _libc_with_lock = ctypes.PyDLL(None, use_errno=True)
 
 
@@ -37,34 +37,34 @@ def clone(flags: int) -> tuple[int, int]:
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
-    """Mount a file system of a kind, or change how one is mounted."""
+    """Mount a file system, or change the options of a mount."""
     words = [word.encode() for word in (source, target, kind)]
     _check(_libc.mount(*words, ctypes.c_ulong(flags), options.encode() or None), f"mount {kind or source} on {target}")
 
 
 def die_with_parent() -> None:
-    """Let the kernel kill this process when the thread that made it ends."""
+    """Let the kernel kill this process when the thread that created it ends."""
     _check(_prctl(_PR_SET_PDEATHSIG, signal.SIGKILL), "prctl PR_SET_PDEATHSIG")
 
 
 def set_undumpable() -> None:
-    """Prevent core dumps, and that a process without privileges reads this one's memory."""
+    """Prevent core dumps, and keep processes without privileges from reading this process's memory."""
     _check(_prctl(_PR_SET_DUMPABLE, 0), "prctl PR_SET_DUMPABLE")
 
 
 def drop_capabilities() -> None:
-    """Give up all capabilities, and the ways to gain any."""
+    """Give up all capabilities and all ways to gain one."""
     _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     capability = 0
     while _prctl(_PR_CAPBSET_READ, capability) >= 0:
-        _prctl(_PR_CAPBSET_DROP, capability)  # fails without capabilities; then there is nothing to drop
+        _prctl(_PR_CAPBSET_DROP, capability)  # fails if there are no capabilities to drop
         capability += 1
     header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
     _check(_libc.capset(header, bytes(24)), "capset")
 
 
 def install_filter(program: bytes) -> None:
-    """Install a system call filter, in classic BPF, for this process and all that it makes."""
+    """Install a system call filter, in classic BPF, for this process and its children."""
     rules = ctypes.create_string_buffer(program, len(program))
     described = struct.pack("@HP", len(program) // 8, ctypes.addressof(rules))
     _check(_libc.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_SECCOMP_MODE_FILTER), described, 0, 0), "prctl PR_SET_SECCOMP")

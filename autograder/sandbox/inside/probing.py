@@ -1,7 +1,7 @@
-"""Code that the probe runs in the sandbox in place of a student's: each function tries to break one promise.
+"""Code that the probe runs in the sandbox like a student's code. Each function tries to break one promise.
 
-Each returns "" if the promise is kept, and otherwise what it could do. This file is sent as the source of a cell and
-never imported outside. Nothing here does harm if a promise is broken.
+It returns "" if the promise is kept, or else what it could do. The probe sends this file as the source of a cell. No
+code outside imports it, and it does no harm if a promise is broken.
 """
 
 import ctypes
@@ -43,7 +43,7 @@ def nothing_else_readable(hidden: list[str], known: list[str]) -> str:
 
 
 def no_solutions_importable(packages: list[str]) -> str:
-    """Look for a copy of this course among the packages; the only copy must be the bundle's."""
+    """Look for a copy of this course among the packages. Only the bundle may contain one."""
     for folder in packages:
         for name in ("solutions", "autograder"):
             if os.path.exists(os.path.join(folder, name)):
@@ -52,7 +52,7 @@ def no_solutions_importable(packages: list[str]) -> str:
 
 
 def read_only(folders: list[str]) -> str:
-    """Write to folders other than the two small ones in memory."""
+    """Write to folders other than the two small folders in memory."""
     for folder in folders:
         path = os.path.join(folder, "written-by-the-probe")
         try:
@@ -98,7 +98,7 @@ def clean_environment(expected: list[str]) -> str:
 
 
 def own_processes_only() -> str:
-    """Look for processes other than this one and bwrap's first one, of which only the name may be visible."""
+    """Look for processes other than this one and the first process, bwrap's, which may show only its name."""
     if os.listdir("/proc/1"):
         return "it can reach the first process, which has no limits"
     seen = [name for name in os.listdir("/proc") if name.isdigit()]
@@ -106,7 +106,7 @@ def own_processes_only() -> str:
 
 
 def little_told(covered: list[str]) -> str:
-    """Read the files of /proc that tell about the machine, such as the kernel's command line."""
+    """Read the files of /proc that reveal facts about the machine, such as the kernel's command line."""
     for path in covered:
         try:
             with open(path, "rb") as file:
@@ -140,7 +140,7 @@ def no_rights() -> str:
 
 
 def no_locks() -> str:
-    """Lock a file, which any process may do without a filter. Each lock uses kernel memory."""
+    """Lock a file. Without a filter any process may do so, and each lock uses kernel memory."""
     with open("/tmp/lock", "w") as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX)
@@ -150,7 +150,7 @@ def no_locks() -> str:
 
 
 def limits_for_good() -> str:
-    """Change a limit, even to a lower one."""
+    """Change a limit, even to a lower value."""
     try:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     except (OSError, ValueError):
@@ -159,7 +159,7 @@ def limits_for_good() -> str:
 
 
 def no_dump() -> str:
-    """Allow core dumps, for which the kernel might start a program outside: see confine.py."""
+    """Allow core dumps, for which the kernel might start a program outside; see confine.py."""
     dumpable, set_dumpable = 3, 4
     libc = ctypes.CDLL(None)
     if libc.prctl(set_dumpable, 1) == 0:
@@ -169,7 +169,7 @@ def no_dump() -> str:
 
 
 def memory_limit(memory_mb: int) -> str:
-    """Ask for as much memory as the limit, of which Python already uses some. No page is touched, so none is used."""
+    """Ask for as much memory as the limit, although Python already uses some. The memory itself is never touched."""
     try:
         mmap.mmap(-1, memory_mb * 2**20).close()
     except (MemoryError, OSError):
@@ -193,7 +193,7 @@ def stubborn() -> str:
 
 
 def many_threads(threads: int) -> str:
-    """Start threads until the kernel refuses one, or the grader, which counts them, stops it."""
+    """Start threads until the kernel refuses one, or until the grader, which counts them, stops this process."""
     done = threading.Event()
     try:
         for _ in range(threads):
@@ -207,7 +207,7 @@ def many_threads(threads: int) -> str:
 
 
 def many_files(files: int) -> str:
-    """Make files until the grader, which counts them, stops it."""
+    """Create files until the grader, which counts them, stops this process."""
     for number in range(files):
         os.symlink("nothing", f"/tmp/probe-{number}")
     time.sleep(1)

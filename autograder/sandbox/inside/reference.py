@@ -1,6 +1,6 @@
-"""Answer an exercise in a sandbox of its own: call the reference with the arguments that a submission sends.
+"""Answer an exercise in a sandbox of its own, by calling the reference with the arguments that a submission sends.
 
-This file is sent as the source of a cell and never imported outside. Lines that fill `KNOWN` are added below it.
+The grader sends this file as the source of a cell, followed by lines that fill `KNOWN`. No code outside imports it.
 """
 
 import copy
@@ -13,7 +13,7 @@ import numpy as np
 from check.values import FUNCTION, Foreign
 
 KNOWN: dict[str, Callable] = {}
-# Of all arrays at which a submission's function is called at once; an array counts as no less than LEAST.
+# The most entries of all arrays at which we call a submission's function at once. An array counts as at least LEAST.
 MOST_ENTRIES, LEAST = 100_000, 200
 # `SubmittedFunction.values_at`.
 ValuesAt = Callable[[list[np.ndarray]], list[Any]]
@@ -21,7 +21,7 @@ _RAISES = object()
 
 
 def answer(function: str, args: tuple, kwargs: dict[str, Any], submitted: Any) -> tuple[Any, list[np.random.Generator]]:
-    """Return a function's value, and the random generators among its arguments, which the call has advanced.
+    """Return a function's value and the random generators among its arguments, which the call has advanced.
 
     submitted: a `SubmittedFunction`.
     """
@@ -35,7 +35,7 @@ def answer(function: str, args: tuple, kwargs: dict[str, Any], submitted: Any) -
 
 
 def _relayed(values_at: ValuesAt, likely: list[np.ndarray]) -> Callable[[np.ndarray], Any]:
-    """Return the submission's function, of which all values are fetched at once if it is called at the likely places.
+    """Return the submission's function, which gets all values at once if it is called at the likely places.
 
     likely: these places, in order.
     """
@@ -57,7 +57,7 @@ def _relayed(values_at: ValuesAt, likely: list[np.ndarray]) -> Callable[[np.ndar
 
 
 def _places(known: Callable, args: tuple, kwargs: dict[str, Any]) -> list[np.ndarray]:
-    """Return where a function would call the one among its arguments if that were zero everywhere."""
+    """Return the places at which a function calls the function among its arguments, if that one is zero everywhere."""
     places: list[np.ndarray] = []
 
     def recorded(x: np.ndarray) -> float:
@@ -72,7 +72,7 @@ def _places(known: Callable, args: tuple, kwargs: dict[str, Any]) -> list[np.nda
 
 
 def _with_function(function: Callable, arguments: Any) -> Any:
-    """Return a tuple or dict of arguments with this function in place of the submission's."""
+    """Return a tuple or dict of arguments in which this function replaces the submission's."""
     if isinstance(arguments, dict):
         return {name: function if _is_function(value) else value for name, value in arguments.items()}
     return tuple(function if _is_function(value) else value for value in arguments)
@@ -88,9 +88,9 @@ def _module_answer(
     weights: dict[str, np.ndarray] | None,
     inputs: tuple[tuple, dict[str, Any]],
 ) -> Any:
-    """Return the output of a PyTorch module with these weights; without weights, its initial parameters by name.
+    """Return the output of a PyTorch module with these weights or, without weights, its initial parameters by name.
 
-    arguments, inputs: positional and keyword arguments of its constructor, and of its call.
+    arguments, inputs: positional and keyword arguments of the constructor and of the call.
     """
     import torch
 

@@ -1,8 +1,8 @@
 """Replace modules that a chapter does not import with placeholders: student code may import them, but not use them.
 
-So a forgotten import that nothing needs costs nothing, and code that uses such a module earns nothing. An import whose
-failure the code catches fails, so that the code goes on without the module. The files of these modules are not in the
-sandbox either: code that gets round this finder finds no module at all.
+So an import that nothing needs costs no points, and code that uses such a module earns none. If the code catches the
+failure of an import, the import fails, and the code goes on without the module. The sandbox does not contain the files
+of these modules either, so code that bypasses this finder finds no module at all.
 """
 
 import ast
@@ -24,7 +24,7 @@ _placeholders: list[str] = []  # names of the modules that are placeholders now
 class RefusingFinder:
     """A finder of modules, placed before Python's own, and the loader of the placeholders.
 
-    It has no base class of `importlib.abc`, because importing that takes as long as running a submission.
+    It has no base class from `importlib.abc`, whose import takes as long as running a submission.
 
     Args:
         distributions: names of further modules that this run may import.
@@ -37,11 +37,11 @@ class RefusingFinder:
     def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
         """Return the spec of a placeholder if a student's cell imports a module that is not allowed.
 
-        Defer to Python's finders (None) for our own modules, and for what packages import themselves. The setup cell
-        gets ModuleNotFoundError, as if the module were not installed, and so does an import whose failure is caught.
+        Return None, so that Python's own finders decide, for our own modules and for imports inside packages. The setup
+        cell gets ModuleNotFoundError, as if the module were not installed. So does an import whose failure is caught.
         """
         top = name.partition(".")[0]
-        if allowed_imports.is_ours(top) or top in self._distributions or self._is_in_bundle(top):
+        if allowed_imports.is_allowed(top) or top in self._distributions or self._is_in_bundle(top):
             return None
         cell, line = _place_of_import()
         if cell == "<cell setup>":
@@ -103,7 +103,7 @@ class _PlaceholderModule(types.ModuleType):
 
 
 def forget_placeholders() -> None:
-    """Remove the placeholders from the modules that Python has imported, so that the next import looks at its place."""
+    """Remove the placeholders from the imported modules, so that the next import is judged by its own place."""
     while _placeholders:
         name = _placeholders.pop()
         if type(sys.modules.get(name)) is _PlaceholderModule:
@@ -111,9 +111,9 @@ def forget_placeholders() -> None:
 
 
 def _place_of_import() -> tuple[str, int]:
-    """Return the file name and the line of the code in a cell that imports a module; "" if it is not in a cell.
+    """Return the file name and the line of the code that imports a module; "" if this code is not in a cell.
 
-    A package imports for itself, and `importlib.util` only asks whether there is such a module.
+    Imports inside packages do not count, nor does `importlib.util`, which only asks whether there is such a module.
     """
     frame: types.FrameType | None = sys._getframe(2)
     while frame and _is_part_of_importing(frame.f_code.co_filename):
@@ -129,13 +129,13 @@ def _is_part_of_importing(file: str) -> bool:
 
 @lru_cache(maxsize=64)  # a function may import in each of its calls
 def _is_caught(source: str, line: int) -> bool:
-    """Return whether a line is in a `try` that catches a failing import, in the same function."""
+    """Return whether a line is inside a `try` of the same function that catches a failing import."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except SyntaxError:  # code that the cell made while it ran
         return False
     caught = False
-    for node in nodes:  # the outer ones first
+    for node in nodes:  # the outer statements first
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _holds(node.body, line):
             caught = False  # the function may run after the `try` around it
         elif isinstance(node, ast.Try | ast.TryStar) and _holds(node.body, line):

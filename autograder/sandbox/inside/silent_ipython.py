@@ -1,4 +1,4 @@
-"""Stand in for IPython, which the sandbox lacks: student code may import and use all of it, and nothing happens."""
+"""Replace IPython, which the sandbox lacks. Student code may import and use all of it, without any effect."""
 
 import importlib.machinery
 import types
@@ -39,7 +39,7 @@ class _Silent:
 
 
 SILENT = _Silent()
-# What `from IPython.display import *` defines, as far as notebooks use it.
+# The names from `from IPython.display import *` that notebooks use.
 _PUBLIC = (
     "Audio Code HTML IFrame Image JSON Javascript Latex Markdown Math Pretty ProgressBar SVG Video YouTubeVideo "
     "clear_output display update_display"
@@ -50,7 +50,7 @@ class _SilentModule(types.ModuleType):
     """A module of IPython."""
 
     __all__ = _PUBLIC.split()
-    # Matplotlib compares the version: before 8.24 it needs functions of IPython.
+    # Matplotlib reads this version: below 8.24 it calls functions of IPython.
     __version__, version_info = "9.0.0", (9, 0, 0)
 
     def __getattr__(self, name: str) -> _Silent:
@@ -58,10 +58,10 @@ class _SilentModule(types.ModuleType):
 
 
 class SilentFinder:
-    """A finder of modules, placed before Python's own, and the loader of IPython's."""
+    """The finder and loader of IPython's modules, placed before Python's own finders."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        """Return the spec of a module of IPython; of any other None, for the next finder."""
+        """Return the spec of a module of IPython. For any other module return None, so that the next finder looks."""
         if name.partition(".")[0] not in allowed_imports.SHOWING:
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]

@@ -9,22 +9,23 @@ import numpy as np
 
 from check import values
 from check.tested import FunctionUnderTest, arrays_in
+from check.trees import mapped
 from check.values import FUNCTION
 
 from . import frames
 
-# Sends a question to the grader and returns its answer, both as dicts. With a second argument "returned", it sends what
-# a function of the submission returned that the grader called.
+# Sends a question to the grader and returns its answer, both as dicts. With a second argument "returned", it sends the
+# value of a function of the submission that the grader has called.
 Ask = Callable[..., dict[str, Any]]
 # Sends a question to the grader and returns the reply, still packed, with its arrays.
 Exchange = Callable[[dict[str, Any]], tuple[dict[str, Any], list[np.ndarray]]]
 
 REMEMBERED = 1000  # replies about a function of the book
-MAX_BYTES = 8000  # of an array whose reply is remembered; the grader takes no array of more numbers
+MAX_BYTES = 8000  # bytes of an array whose reply is remembered; the grader takes no array of more numbers
 
 
 def stand_in(name: str, ask: Ask) -> Callable:
-    """Return a function of that name that gets its values from the grader."""
+    """Return a function with this name that gets its values from the grader."""
 
     def answered(*args: Any, **kwargs: Any) -> Any:
         answer = _answer(ask, name, args, kwargs)
@@ -44,26 +45,26 @@ class SubmittedFunction:
         self._ask = ask
 
     def values_at(self, places: list[np.ndarray]) -> list[Any]:
-        """Return the function's values; fewer than there are places if it raises an exception."""
+        """Return the function's values. If the function raises an exception, there are fewer values than places."""
         return _with_scalars(self._ask({"places": places})["values"])
 
 
-def given_function(name: str, ask: Ask) -> Callable:
-    """Return a function of one array, for an input of that name that is a function."""
+def input_function(name: str, ask: Ask) -> Callable:
+    """Return a function of one array, for an input of this name that is a function."""
 
-    def given(x: np.ndarray) -> Any:
+    def answered(x: np.ndarray) -> Any:
         answer = ask({"function": name, "args": (x,), "kwargs": {}})
         if answer["raised"]:
             raise _exception_type(answer["raised"])(f"raised by `{name}`")
         return _with_scalars(answer["value"])
 
-    return given
+    return answered
 
 
 def remembering(exchange: Exchange) -> Ask:
-    """Return what asks the grader for the values of a function of the book, for the same array only once.
+    """Return a function that asks the grader for values of a function of the book, only once for the same array.
 
-    The grader also sends values at the arrays that it expects next.
+    The grader also sends the values at the arrays that it expects next.
     """
     known: dict[tuple[str, tuple[int, ...], bytes], tuple[np.ndarray, str]] = {}
 
@@ -88,17 +89,17 @@ def remembering(exchange: Exchange) -> Ask:
 
 
 def array_key(x: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
-    """Return what two arrays have in common if they are equal, bit by bit."""
+    """Return a key that two arrays share exactly if they are equal, bit by bit."""
     return x.dtype.char, x.shape, x.tobytes()
 
 
 def tested_function(name: str, exercise: str, exchange: Exchange, points: dict[bytes, int]) -> FunctionUnderTest:
     """Return a function for an input of that name, on which a student's test is tried.
 
-    exercise: what it answers. points: digest of arguments -> the number that the grader gave them, for all functions of
-        this exercise so far.
+    exercise: the exercise that the function answers. points: digest of arguments -> the number that the grader gave
+        them, for all functions of this exercise so far.
     """
-    ahead: dict[int, tuple[values.Tree, list[np.ndarray]]] = {}  # answers that came before they were asked
+    ahead: dict[int, tuple[values.Tree, list[np.ndarray]]] = {}  # answers that arrived before the call
 
     def answered(*args: Any, **kwargs: Any) -> Any:
         digest = _digest((args, kwargs))
@@ -125,13 +126,13 @@ def tested_function(name: str, exercise: str, exchange: Exchange, points: dict[b
 
 
 def _digest(value: Any) -> bytes:
-    """Return the SHA-256 of a value as it is sent: the same for two values that the grader cannot distinguish."""
+    """Return the SHA-256 of a value as it is sent. Values that the grader cannot distinguish have the same one."""
     tree, arrays = values.pack(value)
     return hashlib.sha256(frames.encode({"value": tree}, arrays)).digest()
 
 
 def stand_in_module(name: str, ask: Ask) -> type:
-    """Return a PyTorch module of that name. It holds its own parameters; the grader computes its output."""
+    """Return a PyTorch module with this name. It has parameters of its own, and the grader computes its output."""
     import torch
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -158,9 +159,9 @@ def stand_in_module(name: str, ask: Ask) -> type:
 
 
 def _answer(ask: Ask, name: str, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return the grader's answer. If the reference raised an exception, raise the same type, without its message.
+    """Return the grader's answer. If the reference raised an exception, raise one of the same type without its message.
 
-    The grader may call one function of one array among the arguments, for several arrays at once.
+    The grader may call the function among the arguments, which takes one array, for several arrays at once.
     """
     functions = [value for value in (*args, *kwargs.values()) if callable(value)]
     args = tuple(FUNCTION if callable(value) else value for value in args)
@@ -187,15 +188,11 @@ def _array(value: Any) -> Any:
 
 
 def _exception_type(name: str) -> type[Exception]:
-    """Return the built-in exception of that name, or RuntimeError for any other name."""
+    """Return the built-in exception with this name, or RuntimeError for any other name."""
     builtin = getattr(builtins, name, None)
     return builtin if isinstance(builtin, type) and issubclass(builtin, Exception) else RuntimeError
 
 
 def _with_scalars(value: Any) -> Any:
-    """Return the value with NumPy scalars, as NumPy's functions return them, for arrays without axes."""
-    if isinstance(value, dict):
-        return {name: _with_scalars(part) for name, part in value.items()}
-    if isinstance(value, tuple | list):
-        return type(value)(map(_with_scalars, value))
-    return value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    """Return the value with NumPy scalars, which NumPy's functions return, instead of arrays without axes."""
+    return mapped(lambda part: part[()] if isinstance(part, np.ndarray) and part.ndim == 0 else part, value)

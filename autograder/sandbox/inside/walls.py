@@ -1,7 +1,7 @@
-"""Put walls around a process that was forked from the warm one, before it runs a student's code.
+"""Put walls around a fork of the warm parent before it runs a student's code.
 
-The warm process forks `init` into new namespaces: process 1 of its own, which makes the file systems and gives up all
-rights. It forks the student's process and only waits for its end.
+The warm parent forks `init` into new namespaces, in which it is process 1. `init` mounts the file systems and gives up
+all rights. It then forks the student's process and only waits for its end.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ _CLOSED = _LOCKED | kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY
 
 
 @dataclass(frozen=True)
-class Fork:
-    """What one forked process gets.
+class ForkSettings:
+    """The descriptors and settings of a forked process.
 
-    requests, replies: its ends of the two pipes. control: a socket, to say why it failed to start.
-    settings: as `child.Worker` needs them, with the limits and what the walls are made of.
+    requests, replies: its ends of the two pipes. control: a socket on which it reports a failure to start.
+    settings: those of `child.Worker`, with the limits and the settings of the walls.
     """
 
     requests: int
@@ -34,8 +34,8 @@ class Fork:
     settings: dict[str, Any]
 
 
-def live(fork: Fork) -> NoReturn:
-    """Be the first process of the new namespaces, to the end. Never returns into the warm process's code."""
+def live(fork: ForkSettings) -> NoReturn:
+    """Act as PID 1 of the new namespaces until they end. Never return into the warm parent's code."""
     status = 1
     try:
         status = _init(fork)
@@ -45,10 +45,10 @@ def live(fork: Fork) -> NoReturn:
         os._exit(status)
 
 
-def _init(fork: Fork) -> int:
-    """Do all that needs rights, start the student's process and wait for it. Return its status as bwrap would."""
+def _init(fork: ForkSettings) -> int:
+    """Do all that needs rights, start the student's process, wait for it, and return its status as bwrap would."""
     kernel.die_with_parent()
-    # kill(0, ...) reaches a process group even outside its pid namespace: the warm process's and all its children.
+    # kill(0, ...) reaches a process group even outside its pid namespace, here the warm parent and all its children.
     os.setsid()
     # The kernel drops signals to process 1 for which it has no handler.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -56,7 +56,7 @@ def _init(fork: Fork) -> int:
     _map_user()
     _mount_own_folders(fork.settings)
     kernel.drop_capabilities()
-    student = os.fork()  # not clone: Python's and the C library's own hooks have to run
+    student = os.fork()  # not clone, because the hooks of Python and the C library have to run
     if student == 0:
         _be_student(fork)
     kernel.close_all_but()
@@ -68,18 +68,14 @@ def _init(fork: Fork) -> int:
 
 
 def _map_user() -> None:
-    for name, line in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{NOBODY} {NOBODY} 1"),
-        ("gid_map", f"{NOBODY} {NOBODY} 1"),
-    ):
+    for name, line in (("setgroups", "deny"), ("uid_map", f"{NOBODY} {NOBODY} 1"), ("gid_map", f"{NOBODY} {NOBODY} 1")):
         descriptor = os.open(f"/proc/self/{name}", os.O_WRONLY)
         os.write(descriptor, line.encode())
         os.close(descriptor)
 
 
 def _mount_own_folders(settings: dict[str, Any]) -> None:
-    """Mount two empty writable folders, and a /proc of this process's namespace as `bubblewrap.py` describes it."""
+    """Mount two empty writable folders, and a /proc for this namespace as `bubblewrap.py` describes it."""
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
     size = f"mode=0755,size={settings['disk_bytes']}"
     for folder in settings["writable"]:
@@ -92,10 +88,10 @@ def _mount_own_folders(settings: dict[str, Any]) -> None:
         kernel.mount("none", path, "", _CLOSED)
     kernel.mount("tmpfs", "/proc/1", "tmpfs", _LOCKED | kernel.MS_RDONLY, "mode=0555,size=4k")
     kernel.mount("none", "/proc", "", _CLOSED)
-    os.chdir(settings["writable"][0])  # the folder below it, where this process is, is the same for all children
+    os.chdir(settings["writable"][0])  # all children share the folder below it, in which this process started
 
 
-def _be_student(fork: Fork) -> NoReturn:
+def _be_student(fork: ForkSettings) -> NoReturn:
     """Serve requests in this process, which runs a student's code, until there are no more."""
     status = 1
     try:
@@ -106,8 +102,8 @@ def _be_student(fork: Fork) -> NoReturn:
         os._exit(status)
 
 
-def _confined_worker(fork: Fork) -> child.Worker:
-    """Return the worker, after doing what `child.main` does in a new process."""
+def _confined_worker(fork: ForkSettings) -> child.Worker:
+    """Do what `child.main` does in a new process, and return the worker."""
     try:
         os.setsid()
         _draw_new_seeds()
@@ -123,7 +119,7 @@ def _confined_worker(fork: Fork) -> child.Worker:
 
 
 def _draw_new_seeds() -> None:
-    """Give this process random numbers of its own. The generators were seeded when the warm process imported them."""
+    """Give this process random numbers of its own. The warm parent seeded the generators when it imported them."""
     random.seed()
     sys.modules["numpy"].random.seed()
     if "torch" in sys.modules:

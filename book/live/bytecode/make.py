@@ -8,11 +8,10 @@ from pathlib import Path
 
 from book.live import assets
 from book.live.bytecode import stored
-from book.live.pyodide_lock import LOCK, lock_of_pyodide
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[2]
-STANDARD_LIBRARY, PACKAGES = "lib/python314.zip/", "lib/python3.14/site-packages/"  # where Pyodide has them
+STANDARD_LIBRARY, PACKAGES = "lib/python314.zip/", "lib/python3.14/site-packages/"  # folders of Pyodide
 NO_NODE = "Pyodide compiles the modules in Node. Install Node 20 or newer: `apt-get install nodejs` on Debian."
 
 
@@ -21,8 +20,7 @@ def compiled(python: dict[str, bytes]) -> dict[str, bytes]:
 
     python: Pyodide's files and the wheels, name -> content.
 
-    Raises:
-        SystemExit: Node is missing.
+    Raises SystemExit if Node is missing.
     """
     if not shutil.which("node"):
         sys.exit(NO_NODE)
@@ -30,7 +28,7 @@ def compiled(python: dict[str, bytes]) -> dict[str, bytes]:
         pyodide, out = Path(work, "pyodide"), Path(work, "out")
         pyodide.mkdir()
         out.mkdir()
-        for name, content in {**python, LOCK: lock_of_pyodide(python)}.items():
+        for name, content in {**python, assets.PYODIDE_LOCK: assets.lock_of_pyodide(python)}.items():
             (pyodide / name).write_bytes(content)
         command = ["node", str(FOLDER / "compile.mjs"), str(pyodide), str(ROOT), str(out)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

@@ -15,17 +15,18 @@ export function isBorrowed(name, version) {
 /** Borrows the function of an exercise of another page, or gives it back. */
 export function setBorrowed(name, version, borrowed) {
   const state = storedExercise(name);
-  const current = state.version === version ? state : { version, failed: 0, aside: state.source };
+  const current = state.version === version ? state : { ...state, version, failed: 0, source: undefined, aside: state.source };
   storeExercise(name, { ...current, borrowed: borrowed || undefined });
 }
 
 /** Returns the code that takes the place of the reader's. */
 export const importOf = (name) => `from solutions.lent.${config.lent.modules[name]} import ${name}`;
 
-/** Returns the text with which an exercise passes, or the import of the borrowed function; undefined if there is neither. */
+/** Returns the text with which an exercise passes, or passed before the book changed it, or the import of the borrowed
+    function; undefined if there is none. */
 export function availableSource(name, version) {
-  const state = storedExercise(name);
-  if (state.version === version && state.passing !== undefined) return state.passing;
+  const { passing } = storedExercise(name);
+  if (passing !== undefined) return passing;
   return isBorrowed(name, version) ? importOf(name) : undefined;
 }
 

@@ -3,10 +3,12 @@
 import { Editor } from "./editor.js";
 import { make } from "./elements.js";
 import { cacheForOffline } from "./offline_copy.js";
+import { cleaned } from "./pasted.js";
 import { config } from "./page_data.js";
 import { NotLoaded, python, Stopped } from "./python.js";
 import { RunningTime } from "./running_time.js";
 
+const SAID = 7000; // milliseconds after which a screen reader has read a status aloud
 const MEGABYTES = Math.ceil(config.bytes / 1e6);
 
 export const cells = new Set();
@@ -14,8 +16,9 @@ let running = null;
 
 export class Cell {
   /** A subclass has `sourcesAbove`, the sources that run before its own, `state` with the texts `source` and `aside`, and
-      the methods `changed`, `reset`, `store` (stores the state with the editor's text), `ask` (runs the cell and returns a promise of the answer), `showAnswer` (takes the answer, and the source that
-      ran) and `showOutput` (shows elements as the output).
+      the methods `changed`, `reset`, `store` (stores the state with the editor's text), `ask` (runs the cell and returns
+      a promise of the answer), `showAnswer` (takes the answer, and the source that ran) and `showOutput` (shows elements
+      as the output).
       @param {{label: string, group: string, id: string, help: string, run: string, source: string}} options
       help: id of the element that describes the keys; run: label of the button that runs the cell. */
   constructor({ label, group, id, help, run, source }) {
@@ -72,11 +75,25 @@ export class Cell {
     this.showRunning(false);
   }
 
+  /** Returns a line with a button that cleans the text, if Python cannot read what was pasted. */
+  offerToClean(error) {
+    const text = cleaned(this.editor.source, error);
+    if (!error.includes("SyntaxError") || text === this.editor.source) return [];
+    const button = make("button", { type: "button" }, "Clean it and run again");
+    button.addEventListener("click", () => {
+      this.editor.source = text;
+      this.store();
+      this.editor.focus();
+      this.run();
+    });
+    return [make("p", {}, "The code contains prompts, fences, or characters that only look like spaces or quotes, as after pasting. "), button];
+  }
+
   offerToBringBack() {
     this.bringBackButton.hidden = [undefined, this.editor.source].includes(this.state.aside);
   }
 
-  /** Brings back the text that was set aside, and sets aside what the reader wrote in place of it. */
+  /** Brings back the text that was set aside, and sets aside what the reader wrote instead. */
   bringBack() {
     const { source, aside } = this.state;
     this.state.aside = source;
@@ -96,7 +113,16 @@ export class Cell {
   showRunning(isRunning) {
     if (!isRunning && document.activeElement === this.stopButton) this.runButton.focus();
     this.stopButton.hidden = !isRunning;
+    this.output.classList.toggle("live-outdated", isRunning);
     for (const { runButton } of cells) runButton.setAttribute("aria-disabled", String(isRunning));
+  }
+
+  /** Shows in the status, and lets a screen reader say, what the output shows too. Readers who then move through the page
+      find it only in the output. heard: what only the output shows. */
+  sayOnce(shown, heard = []) {
+    const words = make("span", {}, ...shown, make("span", { className: "visually-hidden" }, ...heard));
+    this.status.replaceChildren(words);
+    setTimeout(() => { words.ariaHidden = "true"; }, SAID);
   }
 
   showFailure(error) {
@@ -104,7 +130,7 @@ export class Cell {
     const stopped = error instanceof Stopped;
     const words = stopped ? "Stopped. The next run starts Python again." : `Python has stopped: ${error.message}`;
     this.showOutput([make("p", {}, words)]);
-    this.status.textContent = stopped ? "Stopped." : "Python has stopped.";
+    this.sayOnce([stopped ? "Stopped." : "Python has stopped."]);
   }
 
   showNotLoaded(error) {
@@ -115,13 +141,14 @@ export class Cell {
     });
     const reason = `Python could not be loaded (${error.message}). Are you connected to the book’s server?`;
     this.showOutput([make("p", {}, reason), button]);
-    this.status.textContent = "Python could not be loaded.";
+    this.sayOnce(["Python could not be loaded."]);
   }
 }
 
-/** Returns elements with what code printed, and with the part of a traceback that shows the reader's code. */
-export function printed({ out, error }) {
+/** Returns elements with the commands that were skipped, with what code printed, and with the part of a traceback that shows the reader's code. */
+export function printed({ out, error, skipped }) {
   const parts = [];
+  if (skipped.length) parts.push(make("p", {}, "A page does not run notebook commands, and neither does the grader. Skipped: ", make("code", {}, skipped.join("; ")), "."));
   if (out) parts.push(make("pre", { tabIndex: 0, "aria-label": "What your code printed" }, out));
   if (error) parts.push(make("pre", { className: "live-error", tabIndex: 0, "aria-label": "The error" }, error));
   return parts;

@@ -12,6 +12,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from check.magics import without_magics
 from check.waiting_cells import first_unsolved, waiting
 
 from .exercise_run import captured_output, error_line, own_traceback
@@ -19,7 +20,7 @@ from .own_solutions import Namespace, NotSolvedYet, Reader, compiled, file_of, s
 from .slicing import Statement, sliced, statements
 
 LONGEST_VALUE = 10_000  # characters
-READER_S_FIGURE = "A figure that your code drew."  # the alternative text if the book gives none
+READER_S_FIGURE = "A figure that your code drew."  # the alternative text of a figure for which the book gives none
 
 Plan = list[list[Statement] | None]  # for each cell above, the statements to run; None after a syntax error
 
@@ -30,21 +31,21 @@ def draws(job: dict[str, Any]) -> bool:
 
 
 def run(job: dict[str, Any]) -> dict[str, Any]:
-    """Run a cell.
+    """Run a cell, and return plain values.
 
-    Args:
-        job: dict with "cells", a list of (name, source) of the cells above and of the cell itself; "rests", names of
-            the page's exercises that the cell needs; "given" and "earlier", as a Reader takes them.
+    A job has "cells", a list of (name, source) of the cells above and of the cell itself; "rests", names of the page's
+    exercises that the cell needs; "helpers" and "earlier", as a Reader takes them.
 
-    Returns:
-        dict of plain values: "out", the printed text; "html" and "value" of the last expression, "" if it has none;
-        "error", the part of a traceback that shows the reader's code; "line", the line of the cell in which the
-        exception was raised, or None; "waits", a sentence that names the exercise that the cell needs, "" if it can
-        run; "broken", the names of the cells above that raise an exception.
+    The answer has "out", the printed text; "skipped", the notebook commands in the cell; "html" and "value" of
+    the last expression, "" if it has none; "error", the part of a traceback that shows the reader's code; "line", the
+    line of the cell in which the exception was raised, or None; "waits", a sentence that names the exercise that the
+    cell needs, "" if it can run; "broken", the names of the cells above that raise an exception.
     """
     answer: dict[str, Any] = {"out": "", "html": "", "value": "", "error": "", "line": None, "waits": ""}
+    answer["skipped"] = list(without_magics(job["cells"][-1][1])[1])
+    job = {**job, "cells": [(name, without_magics(text)[0]) for name, text in job["cells"]]}
     name, source = job["cells"][-1]
-    with solutions_by(Reader(job["earlier"], job["given"])), captured_output() as out:
+    with solutions_by(Reader(job["earlier"], job["helpers"])), captured_output() as out:
         above.prepare(job, _plan(job["cells"])[0])
         out.clear()
         try:
@@ -70,8 +71,8 @@ def _plan(cells: list[tuple[str, str]]) -> tuple[Plan, bool]:
 
 def _parsed(source: str) -> list[Statement] | None:
     try:
-        return statements(source)
-    except (SyntaxError, ValueError):  # ValueError for a null character
+        return statements(without_magics(source)[0])
+    except (SyntaxError, ValueError):  # a null character raises ValueError
         return None
 
 
@@ -94,7 +95,7 @@ class Above:
 
     def prepare(self, job: dict[str, Any], plan: Plan) -> None:
         """Run the cells above, or put back the names that they left."""
-        reader = json.dumps([job["earlier"], job["given"]])
+        reader = json.dumps([job["earlier"], job["helpers"]])
         cells = [
             (name, source, None if to_run is None else [statement.tree.lineno for statement in to_run])
             for (name, source), to_run in zip(job["cells"][:-1], plan, strict=True)

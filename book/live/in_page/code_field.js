@@ -77,7 +77,7 @@ const leaving = EditorView.domEventObservers({
   blur: (event, view) => view.setTabFocusMode(false),
 });
 
-/** Keeps characters from Sphinx, whose shortcut "/" spares only the elements that it knows as fields. */
+/** Hides typed characters from Sphinx, whose shortcut "/" exempts only the elements that it knows as fields. */
 function keepFromPage(event) {
   if (event.key.length === 1 && !event.ctrlKey && !event.metaKey) event.stopPropagation();
 }

@@ -17,9 +17,9 @@ export const THEME = EditorView.theme({
   "&.cm-focused": { outline: "none" }, // the box around it has one
   ".cm-scroller": { fontFamily: "var(--house-mono)", lineHeight: "1.55", overflowX: "auto" },
   ".cm-content.highlight": { padding: "0.7rem 0", background: "none", color: "inherit", caretColor: "currentcolor" },
-  ".cm-line": { padding: "0 0.8rem 0 0.6rem" },
-  ".cm-gutters": { backgroundColor: "var(--house-tint)", color: "var(--pst-color-text-muted)", border: "0" },
-  ".cm-lineNumbers .cm-gutterElement": { minWidth: "2.3rem", padding: "0 0.1rem 0 0", fontSize: "0.9em", lineHeight: "1.722" }, // 1.55 / 0.9
+  ".cm-line": { padding: "0 0.8rem 0 0.3rem" },
+  ".cm-gutters": { backgroundColor: "var(--house-tint)", color: "var(--pst-color-text-muted)", border: "0", borderRight: "1px solid var(--house-line)" },
+  ".cm-lineNumbers .cm-gutterElement": { minWidth: "2.3rem", padding: "0 0.4rem 0 0", fontSize: "0.9em", lineHeight: "1.722" }, // 1.55 / 0.9
   "@media (max-width: 576px)": { ".cm-lineNumbers .cm-gutterElement": { minWidth: "1.7rem" } },
   "&.cm-focused .cm-matchingBracket": { backgroundColor: "transparent", outline: "1px solid var(--house-accent)" },
   "&.cm-focused .cm-nonmatchingBracket": { backgroundColor: "transparent" },

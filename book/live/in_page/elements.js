@@ -13,18 +13,6 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Returns the nodes of HTML that Python made. Its code may have been pasted, so frames in it run no scripts, and no link
-    is one. (The page's policy forbids event handlers in attributes, and another base for links.) */
-export function nodesOf(html) {
-  const { content } = make("template", { innerHTML: html });
-  content.querySelectorAll("iframe").forEach((frame) => { frame.sandbox = ""; });
-  for (const element of content.querySelectorAll("*")) {
-    const scripts = [...element.attributes].filter(({ value }) => /javascript:/i.test(value.replace(/[\0-\x20]/g, "")));
-    scripts.forEach((attribute) => element.removeAttributeNode(attribute));
-  }
-  return content.childNodes;
-}
-
 /** Turns the titles of sections into links where a message quotes them. */
 export function linkSections(root) {
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);

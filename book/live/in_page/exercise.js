@@ -2,13 +2,13 @@
 
 import { availableSource, importOf, isBorrowed, isLent } from "./borrowing.js";
 import { Cell, printed } from "./cell.js";
-import { linkSections, make, nodesOf } from "./elements.js";
+import { coded, linkSections, make } from "./elements.js";
 import { openWhatWaitsFor } from "./opening.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
 import { storedExercise, storeExercise } from "./storage.js";
 import { Tabs } from "./two_tabs.js";
-import { unsolved } from "./unsolved.js";
+import { unsolvedEarlier, wayOut } from "./unsolved.js";
 import { Uses } from "./uses.js";
 
 const PATIENCE = 3; // runs that fail before we offer a hint
@@ -25,7 +25,8 @@ export class Exercise extends Cell {
     const storage = { read: () => ({ failed: 0, ...storedExercise(name) }), write: (state) => storeExercise(name, state) };
     this.state = storage.read();
     const changed = this.state.version !== undefined && this.state.version !== version;
-    if (this.state.version !== version) this.state = { version, failed: 0, aside: this.state.source };
+    if (changed && this.state.passing !== undefined) this.state = { ...this.state, version, failed: 0, unchecked: true };
+    else if (this.state.version !== version) this.state = { version, failed: 0, aside: this.state.source };
     this.editor.source = this.state.source ?? source;
     this.tabs = new Tabs(this, storage);
     this.mark = make("span", { className: "live-mark" });
@@ -89,7 +90,7 @@ export class Exercise extends Cell {
     this.hasOpened = true;
   }
 
-  /** Replaces the text in the editor, by that of a notebook for example. */
+  /** Replaces the text in the editor, for example by that of a notebook. */
   replaceSource(source) {
     this.editor.source = source;
     this.store();
@@ -117,18 +118,31 @@ export class Exercise extends Cell {
       those that are borrowed. */
   ask() {
     const cells = [...this.above.map(({ name, sourceInUse }) => [name, sourceInUse]), [this.name, this.editor.source]];
-    return python.run({ name: this.name, cells, setup: config.setup, given: config.given, earlier: earlier() });
+    return python.run({ name: this.name, cells, setup: config.setup, helpers: config.helpers, earlier: earlier() });
+  }
+
+  /** Checks without a word a text that passed an earlier version of the exercise. Shows the answer if it does not pass now. */
+  async checkAgain() {
+    const source = this.editor.source;
+    if (!this.state.unchecked || !this.passes) return;
+    const answer = await this.ask();
+    if (answer.waits.length || this.editor.source !== source) return;
+    this.state.unchecked = undefined;
+    if (!answer.passed) this.state.passing = undefined;
+    if (answer.passed) this.status.textContent = "";
+    else this.showAnswer(answer, source);
+    this.store();
   }
 
   showOutput(parts) {
     this.output.replaceChildren(...parts);
   }
 
-  showAnswer({ passed, html, headline, error, broken, out, waits }, source) {
+  showAnswer({ passed, nodes, headline, diagnosis, error, broken, out, skipped, waits }, source) {
     if (waits.length) return this.showWaiting(waits);
-    const parts = printed({ out, error });
-    if (html) {
-      const verdict = make("div", { className: "output text_html" }, ...nodesOf(html));
+    const parts = [...printed({ out, error, skipped }), ...this.offerToClean(error)];
+    if (nodes.length) {
+      const verdict = make("div", { className: "output text_html" }, ...nodes);
       verdict.querySelectorAll("pre").forEach((inputs) => { inputs.tabIndex = 0; }); // the keyboard can scroll wide ones
       parts.push(verdict);
     }
@@ -137,11 +151,13 @@ export class Exercise extends Cell {
     }
     parts.forEach(linkSections);
     this.showOutput(parts);
-    this.foldExamples();
     this.state.failed = passed ? 0 : this.state.failed + 1;
     if (passed) this.state.passing = source;
+    if (passed) this.state.unchecked = undefined;
     const success = source === this.editor.source ? "All cases pass." : "All cases passed. You have changed the code since.";
-    this.status.textContent = passed ? success : headline.replace(/^✗ /, "") || error.split("\n").at(-1);
+    const said = headline.replace(/^✗ /, "") || error.split("\n").at(-1);
+    if (passed) this.sayOnce([success]);
+    else this.sayOnce(coded(said), coded(` ${diagnosis}`));
     this.store();
     this.offerHelp();
   }
@@ -153,23 +169,18 @@ export class Exercise extends Cell {
     this.page.show();
   }
 
-  /** Folds the examples of feedback, which look like the reader's own. */
-  foldExamples() {
-    const examples = document.querySelector(`#check-${this.name} .live-examples`);
-    if (!examples || examples.closest("details.live-fold")) return;
-    const fold = make("details", { className: "live-fold" }, make("summary", {}, "Examples of feedback"));
-    examples.replaceWith(fold);
-    fold.append(examples);
-  }
-
-  /** Says which functions the code has called that the reader has not solved. That is no failed run. */
-  showWaiting(names) {
-    this.uses.add(names);
-    const reasons = unsolved(names, this.page.exercises);
-    if (!reasons.length) reasons.push("calls ", make("code", {}, names[0]), ", one of the book’s own functions, which this page does not have. Write it yourself");
-    const orBorrow = names.some(isLent) ? ", or borrow it above" : "";
-    this.showOutput([make("p", {}, "This exercise ", ...reasons, `${orBorrow}. Then run it again.`)]);
-    this.status.textContent = `Waits for ${names.join(", ")}.`;
+  /** Names all functions that the code needs and the reader has not solved. Such a run does not count as failed.
+      called: those that the run has called. */
+  showWaiting(called) {
+    this.uses.add(called);
+    const isEarlier = unsolvedEarlier(called).length > 0;
+    const reasons = isEarlier ? unsolvedEarlier([...this.uses.names]) : [];
+    if (!reasons.length) reasons.push("calls ", make("code", {}, called[0]), ", one of the book’s own functions, which this page does not have. Write it yourself");
+    const orBorrow = called.some(isLent) ? ", or borrow it above" : "";
+    const line = make("p", {}, "This exercise ", ...reasons, `${orBorrow}. Then run it again.`);
+    if (isEarlier && !orBorrow) line.append(` ${wayOut([])}`);
+    this.showOutput([line]);
+    this.status.textContent = `Waits for ${called.join(", ")}.`;
     this.store();
   }
 
@@ -206,7 +217,7 @@ export class Exercise extends Cell {
     this.hints.append(make("p", {}, "Next exercise: ", link));
   }
 
-  /** Lets the reader go on with the book's function. The exercise does not pass by that. */
+  /** Lets the reader go on with the book's function. That does not make the exercise pass. */
   offerToBorrow() {
     const { isBorrowed: borrowed } = this;
     const button = make("button", { type: "button" }, borrowed ? `Give back ${this.name}` : `Borrow ${this.name} from the book`);
@@ -229,7 +240,7 @@ export class Exercise extends Cell {
   }
 }
 
-/** Returns what passes of earlier chapters, and what is borrowed, for the worker. */
+/** Returns the exercises of earlier chapters that pass or are borrowed, for the worker. */
 export function earlier() {
   return config.earlier.map(({ number, setup, exercises }) => {
     const cells = Object.entries(exercises).map(([name, version]) => [name, availableSource(name, version)]);

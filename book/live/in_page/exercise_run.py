@@ -10,9 +10,10 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
-from check.allowed_imports import is_ours
+from check.allowed_imports import is_allowed
 from check.calling import suggestion
 from check.checking import NoPyTorch, checked
+from check.magics import without_magics
 from check.words import not_installed
 
 from .own_solutions import Namespace, Reader, compiled, file_of, runs, solutions_by
@@ -21,26 +22,26 @@ LONGEST = 10_000  # characters: an endless print must not fill the page
 
 
 def run(job: dict[str, Any]) -> dict[str, Any]:
-    """Run a cell and check what it defines.
+    """Run a cell, check what it defines, and return plain values.
 
-    Args:
-        job: dict with "name", the exercise; "cells", a list of (name, source) of the page's exercises down to this one;
-            "setup", a source; "earlier" and "given", as Reader takes them.
+    A job has "name", the exercise; "cells", a list of (name, source) of the page's exercises down to this one; "setup",
+    a source; "earlier" and "helpers", as a Reader takes them.
 
-    Returns:
-        dict of plain values: "passed"; "html" and "headline" of the feedback, "" if there is none; "out", the printed
-        text; "error", the part of a traceback that shows the reader's code; "line", the line of the cell in which an
-        exception was raised, or None; "broken", the names of the cells above that raise an exception; "waits", the
-        names of the functions that the exercise called and the reader has not written.
+    The answer has "passed"; "html", "headline" and "diagnosis" of the feedback, "" if there is none; "out", the printed
+    text; "skipped", the notebook commands in the cell; "error", the part of a traceback that shows the reader's code;
+    "line", the line of the cell in which an exception was raised, or None; "broken", the names of the cells above that
+    raise an exception; "waits", the names of the functions that the exercise called and the reader has not written.
     """
-    *above, (name, source) = job["cells"]
+    *above, (name, text) = job["cells"]
+    source, skipped = without_magics(text)
     namespace: Namespace = {"__name__": "__main__"}
-    answer: dict[str, Any] = {"passed": False, "html": "", "headline": "", "error": "", "line": None, "broken": []}
-    reader = Reader(job["earlier"], job["given"])
+    answer: dict[str, Any] = {"passed": False, "html": "", "headline": "", "diagnosis": "", "error": "", "line": None}
+    answer |= {"skipped": list(skipped), "broken": []}
+    reader = Reader(job["earlier"], job["helpers"])
     with solutions_by(reader), captured_output() as out:
         exec(compiled("setup", job["setup"]), namespace)
         for other, text in above:
-            if not runs(other, text, namespace):
+            if not runs(other, without_magics(text)[0], namespace):
                 answer["broken"].append(other)
                 namespace.pop(other, None)
         out.clear()
@@ -64,10 +65,16 @@ def _feedback(name: str, namespace: Namespace) -> dict[str, Any]:
     feedback = checked(namespace[name])
     if feedback.result.function != name:
         return {"error": f"{name} is another name for {feedback.result.function}: write it with def {name}."}
-    headline = feedback.text.split("\n", 1)[0]
+    headline, diagnosis, *_ = [*feedback.text.split("\n"), ""]
     file, line = feedback.place
     in_cell = line if file == file_of(name) else None
-    return {"passed": feedback.result.passed, "html": feedback.html, "headline": headline, "line": in_cell}
+    return {
+        "passed": feedback.result.passed,
+        "html": feedback.html,
+        "headline": headline,
+        "diagnosis": diagnosis,
+        "line": in_cell,
+    }
 
 
 class _Bounded(io.TextIOBase):
@@ -107,9 +114,9 @@ def own_traceback(error: BaseException) -> str:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith("<cell ")]
     lines = [f"line {frame.lineno}: {frame.line}\n" if frame.line else f"line {frame.lineno}\n" for frame in frames]
     message = traceback.format_exception_only(error)
-    if "Did you mean" not in message[-1]:  # newer versions of Python say it for attributes
+    if "Did you mean" not in message[-1]:  # newer versions of Python suggest attributes themselves
         message[-1] = message[-1].rstrip() + suggestion(error)
-    if isinstance(error, ModuleNotFoundError) and error.name and not is_ours(error.name):
+    if isinstance(error, ModuleNotFoundError) and error.name and not is_allowed(error.name):
         message.append("\n" + not_installed(error.name.partition(".")[0]))
     if isinstance(error, SyntaxError):
         message = [line for line in message if not line.lstrip().startswith('File "<cell ')]

@@ -2,7 +2,7 @@
 
 import { isLent } from "./borrowing.js";
 import { Cell, printed } from "./cell.js";
-import { coded, make, nodesOf } from "./elements.js";
+import { coded, make } from "./elements.js";
 import { earlier } from "./exercise.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
@@ -143,36 +143,37 @@ class OpenedCell extends Cell {
     const rests = (data.rests ?? []).filter((name) => page.exercises.some((exercise) => exercise.name === name));
     const loading = () => { this.status.textContent = "Loading matplotlib, about 9 MB the first time …"; };
     const loaded = () => { this.status.textContent = "Running …"; };
-    return python.run({ cells, rests, given: config.given, earlier: earlier() }, { tried: true, loading, loaded });
+    return python.run({ cells, rests, helpers: config.helpers, earlier: earlier() }, { tried: true, loading, loaded });
   }
 
-  showAnswer({ out, html, value, error, waits, broken }) {
+  showAnswer({ out, nodes, value, error, skipped, waits, broken }) {
     if (waits) {
       this.restoreOutput();
       this.status.replaceChildren(...coded(waits));
       return this.show();
     }
-    const parts = printed({ out, error });
+    const parts = [...printed({ out, error, skipped }), ...this.offerToClean(error)];
     if (value) parts.push(make("pre", { tabIndex: 0, "aria-label": "The value of its last line" }, value));
     if (error && broken.some((name) => this.cellAbove(name)?.opened?.state.source !== undefined)) {
       parts.push(make("p", {}, "A cell above that you have changed raises an error."));
     }
-    this.showOutput(parts, html);
-    this.status.textContent = error ? error.split("\n").at(-1) : parts.length || html ? "Done." : "The cell ran, and printed nothing.";
+    this.showOutput(parts, nodes);
+    if (error) this.sayOnce([error.split("\n").at(-1)]);
+    else this.status.textContent = parts.length || nodes.length ? "Done." : "The cell ran, and printed nothing.";
   }
 
   cellAbove(name) {
     return this.cell.page.cells.find((cell) => cell.name === name);
   }
 
-  /** Shows elements, and a figure as HTML, in place of the book's output. */
-  showOutput(parts, html = "") {
+  /** Shows elements, and the nodes of a figure, instead of the book's output. */
+  showOutput(parts, nodes = []) {
     for (const { node, place } of this.outputsInBook) if (node.parentNode) node.replaceWith(place);
     this.output.replaceChildren(...parts);
-    this.drawing.replaceChildren(...nodesOf(html));
+    this.drawing.replaceChildren(...nodes);
     if (this.figure) this.figure.prepend(this.drawing);
-    else if (html) this.output.append(this.drawing);
-    if (this.figure) this.figure.hidden = !html;
+    else if (nodes.length) this.output.append(this.drawing);
+    if (this.figure) this.figure.hidden = !nodes.length;
     this.hasNewOutput = true;
     this.show();
   }

@@ -1,4 +1,4 @@
-"""Let `solutions` mean the reader's own functions of earlier chapters, and some functions that the book gives.
+"""Let `solutions` mean the reader's own functions of earlier chapters, and helper functions of the book.
 
 No page and no bundle contains the solutions of the book. In a page, the reader's functions are those that pass there.
 In a folder of notebooks this file is solutions/__init__.py, and the functions are those of the notebooks beside it.
@@ -28,24 +28,25 @@ class NotSolvedYet(Exception):
 class Reader:
     """A reader's functions.
 
-    Args:
-        earlier: list of chapters, each a dict of "number", "setup", "names" of its exercises and "cells", a list of
-            (name, source) of the exercises that the reader has solved.
-        given: name -> source of functions that the book gives.
+    earlier: list of chapters, each a dict of "number", "setup" with its given functions, "names" of its exercises and
+    "cells", a list of (name, source) of the exercises that the reader has solved. helpers: name -> source of functions
+    of the book that solve no exercise.
 
     `waits_for` are the names of the functions that were called and that the reader has not written yet.
     """
 
-    def __init__(self, earlier: list[dict[str, Any]], given: dict[str, str]):
-        self.earlier, self.given = earlier, given
+    def __init__(self, earlier: list[dict[str, Any]], helpers: dict[str, str]):
+        self.earlier, self.helpers = earlier, helpers
         self.namespaces: dict[str, Namespace] = {}
         self.waits_for: list[str] = []
 
     def function(self, name: str) -> Callable:
         """Return the reader's function of that name, or one that says where to write it when it is called."""
-        if name in self.given:
-            return self.namespace("given", "import numpy as np", [(name, self.given[name])])[name]
+        if name in self.helpers:
+            return self.namespace("helpers", "import numpy as np", [(name, self.helpers[name])])[name]
         for chapter in self.earlier:
+            if f"def {name}(" in chapter["setup"]:  # a given function, which calls the reader's
+                return self.namespace(str(chapter["number"]), chapter["setup"], chapter["cells"])[name]
             if name in chapter["names"]:
                 number = chapter["number"]
                 if name in dict(chapter["cells"]):
@@ -90,7 +91,7 @@ def compiled(name: str, source: str) -> types.CodeType:
 
 
 def runs(name: str, source: str, namespace: Namespace) -> bool:
-    """Run a cell in a namespace, and return whether it came to its end."""
+    """Run a cell in a namespace, and return whether it ran to the end."""
     try:
         exec(compiled(name, source), namespace)
     except BaseException:  # the reader's code may raise SystemExit
@@ -113,7 +114,7 @@ class Finder:
         is_file = (self.folder / f"{top}.py").exists() or (top and (self.folder / top).is_dir())
         if package != OURS or is_file:
             return None
-        # We do not derive from importlib.abc.Loader, because that module takes long to import in a browser.
+        # We do not derive from importlib.abc.Loader, because that module takes a long time to import in a browser.
         spec = ModuleSpec(name, self, is_package=not module)  # type: ignore[arg-type]
         if not module:
             spec.submodule_search_locations = [str(self.folder)]
@@ -135,9 +136,9 @@ class Finder:
 
 
 @contextlib.contextmanager
-def solutions_by(reader: Reader, folder: str = OURS) -> Iterator[None]:
-    """Let `solutions` mean a reader's functions, and the modules of it that are files in a folder."""
-    finder = Finder(reader, folder)
+def solutions_by(reader: Reader) -> Iterator[None]:
+    """Let `solutions` mean a reader's functions, and the modules of it that are files."""
+    finder = Finder(reader, OURS)
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] == OURS}
     sys.meta_path.insert(0, finder)
     try:
@@ -157,14 +158,19 @@ def chapters_in(folder: Path) -> list[dict[str, Any]]:
             cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
             tagged = [(cell["metadata"].get("nbgrader", {}), "".join(cell["source"])) for cell in cells]
             written = [(tags["grade_id"], source) for tags, source in tagged if tags.get("solution")]
-            setup = "\n".join(source for tags, source in tagged if tags.get("grade_id") == "setup")
+            setup = "\n".join(source for tags, source in tagged if _is_of_setup(tags.get("grade_id", "")))
             solved = [(name, source) for name, source in written if STUB not in source]
             names = [name for name, _ in written]
             chapters.append({"number": int(file.name[:2]), "setup": setup, "names": names, "cells": solved})
     return chapters
 
 
+def _is_of_setup(grade_id: str) -> bool:
+    """Return whether a cell of a notebook is the setup cell or a given function."""
+    return grade_id == "setup" or grade_id.startswith("given-")
+
+
 if __name__ == OURS:
     _here = Path(__file__).parent
-    _given = json.loads((_here / "given.json").read_text(encoding="utf-8"))
-    sys.meta_path.insert(0, Finder(Reader(chapters_in(_here.parent), _given), _here))
+    _helpers = json.loads((_here / "helpers.json").read_text(encoding="utf-8"))
+    sys.meta_path.insert(0, Finder(Reader(chapters_in(_here.parent), _helpers), _here))

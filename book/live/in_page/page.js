@@ -7,36 +7,39 @@ import { GivenCell } from "./given_cell.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
 import { followOtherTabs, isStored } from "./storage.js";
+import { showWaiting } from "./unsolved.js";
 import { countVisibleTime } from "./visible_time.js";
 
 const LEAVING = "Tab indents. To leave the editor, press Escape, then Tab.";
 const HELP = { help: `${LEAVING} Shift and Enter run the code and check it.`, helpTrying: `${LEAVING} Shift and Enter run the code.` };
-const line = make("p", { className: "live-progress" });
-const links = make("ol");
-const nav = make("nav", { className: "live-links", "aria-label": "Exercises of this page" }, links);
+const line = document.querySelector(".live-progress") ?? make("p"); // the front page has none
+const waiting = document.querySelector(".live-waiting"); // only where an exercise uses earlier chapters
+const signs = document.querySelectorAll(".live-links li > span"); // in the order of config.exercises
 const page = { help: "live-help", helpTrying: "live-help-trying", exercises: [], cells: [], reasons: new Set(), show };
 
 function show() {
   const passing = page.exercises.filter((exercise) => exercise.passes).length;
   const borrowed = page.exercises.filter((exercise) => exercise.isBorrowed).length;
   line.textContent = `${passing} of ${page.exercises.length} exercises pass${borrowed ? `, ${borrowed} borrowed` : ""}.`;
-  links.replaceChildren(...page.exercises.map(linkTo));
+  page.exercises.forEach(showSign);
   page.exercises.forEach((exercise) => exercise.uses.show());
+  if (waiting) showWaiting(waiting, page.exercises);
   page.cells.forEach((cell) => cell instanceof GivenCell && cell.show());
   if (!isStored()) line.textContent += " This browser does not store what you write. Download your answers before you leave.";
 }
 
-/** Returns an item with a link to an exercise, and its state. */
-function linkTo({ name, passes, isBorrowed }) {
-  const state = passes ? ["✓", "passes"] : isBorrowed ? ["○", "borrowed"] : ["○", "not passed yet"];
-  const sign = make("span", { role: "img", "aria-label": state[1], title: state[1] }, state[0]);
-  return make("li", {}, sign, " ", make("a", { href: `#live-${name}` }, make("code", {}, name)));
+/** Shows the state of an exercise in the list at the top of the page. */
+function showSign({ passes, isBorrowed }, place) {
+  const sign = signs[place];
+  if (!sign) return; // on the front page
+  const state = passes ? "passes" : isBorrowed ? "borrowed" : "not passed yet";
+  sign.textContent = passes ? "✓" : "○";
+  sign.title = state;
+  sign.setAttribute("aria-label", state);
 }
 
 function begin() {
   const fold = document.querySelector(".live-answers"); // the front page has none
-  if (config.progress) links.after(make("a", { href: config.progress }, "My progress in the whole book"));
-  fold?.before(line, nav);
   fold?.append(answerButtons(page.exercises));
   for (const [name, words] of Object.entries(HELP)) {
     document.querySelector("article").append(make("p", { id: page[name], hidden: true }, words));
@@ -83,8 +86,11 @@ function loadPythonOnTouch() {
   }
 }
 
-function loadPython() {
-  python.start().catch(() => {}); // the first run reports a failure
+async function loadPython() {
+  try {
+    await python.start();
+    for (const exercise of page.exercises) await exercise.checkAgain();
+  } catch {} // the first run reports a failure
 }
 
 begin();

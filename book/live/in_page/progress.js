@@ -6,14 +6,15 @@ import { config } from "./page_data.js";
 import { entriesIn, mergedWith, same, written } from "./progress_file.js";
 
 const { bookStorage } = window;
-const SIGNS = { passed: "✓", borrowed: "○", tried: "○", open: "·" };
+const CHANGED = "passed, changed since"; // the exercise's page checks it again
+const SIGNS = { passed: "✓", [CHANGED]: "✓", borrowed: "○", tried: "○", open: "·" };
 const FILE = "transformer-by-hand-progress.json";
 
-/** Returns "passed", "borrowed", "tried" or "open". */
+/** Returns "passed", CHANGED, "borrowed", "tried" or "open". */
 function stateOf(name, version, isLent) {
   const state = bookStorage.read(`exercise ${name}`);
+  if (state.passing !== undefined) return state.version === version && !state.unchecked ? "passed" : CHANGED;
   if (state.version !== version) return "open";
-  if (state.passing !== undefined) return "passed";
   if (state.borrowed && isLent) return "borrowed";
   return state.source !== undefined || state.failed ? "tried" : "open";
 }
@@ -31,12 +32,12 @@ function inWords(seconds) {
 function counted(states) {
   const count = (state) => states.filter((other) => other === state).length;
   const others = ["borrowed", "tried"].filter(count).map((state) => `, ${count(state)} ${state}`);
-  return `${count("passed")} of ${states.length} exercises passed${others.join("")}`;
+  return `${count("passed") + count(CHANGED)} of ${states.length} exercises passed${others.join("")}`;
 }
 
 function itemOf(name, state, page) {
   const sign = make("span", { role: "img", "aria-label": state, title: state }, SIGNS[state]);
-  const words = state === "tried" || state === "borrowed" ? ` ${state}` : "";
+  const words = [CHANGED, "tried", "borrowed"].includes(state) ? ` ${state}` : "";
   return make("li", {}, sign, " ", make("a", { href: `${page}#live-${name}` }, make("code", {}, name)), words);
 }
 

@@ -7,7 +7,7 @@ const isText = (value) => typeof value === "string";
 const isTextOrNone = (value) => value === undefined || isText(value);
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Returns both states in one, in which the values of the first one count. */
+/** Returns one state with the values of both. Where both have a value, the first one counts. */
 const united = (first, second) => ({ ...second, ...first });
 
 /** Returns the states of an exercise or a cell for the two choices of the reader. The other text is set aside: of an
@@ -61,7 +61,7 @@ const kindOf = (key) => (/^\w+ ./.test(key) ? KINDS[key.split(" ")[0]] : undefin
 /** Returns the text of the file with these entries, key -> value. */
 export const written = (entries) => `${JSON.stringify({ book: BOOK, format: FORMAT, entries }, null, 1)}\n`;
 
-/** Returns the entries of such a file. Throws SyntaxError if the text is no such file. */
+/** Returns the entries of a file of progress. Throws SyntaxError for any other text. */
 export function entriesIn(text) {
   const content = JSON.parse(text);
   const isOurs = isObject(content) && content.book === BOOK && content.format === FORMAT && isObject(content.entries);

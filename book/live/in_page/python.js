@@ -7,7 +7,7 @@ export class Stopped extends Error {}
 /** Python could not be loaded. */
 export class NotLoaded extends Error {}
 
-const PATIENCE = 30; // seconds in which the worker waits for files, and none of their bytes arrive
+const PATIENCE = 30; // seconds that the worker waits for files while none of their bytes arrive
 const PATIENCE_WITH_WORKER = 180; // seconds without a word from the worker, which has much to compute on a slow machine
 
 /** The one worker of the page. The first use starts it, and Stop ends it. */
@@ -24,11 +24,12 @@ class Python {
   /** Returns a promise that is fulfilled when Python runs. */
   start() {
     this.started ??= new Promise((resolve, reject) => {
-      this.worker = new Worker(new URL("worker.js", here), { type: "module" });
+      const worker = new Worker(new URL("worker.js", here), { type: "module" });
+      this.worker = worker;
       this.reject = reject;
       this.worker.onerror = ({ message }) => this.fail(message);
       this.worker.onmessage = ({ data }) => {
-        if (data.kind === "ready") this.isLoaded(resolve);
+        if (data.kind === "ready") this.loadSafeHtml().then(() => this.worker === worker && this.isLoaded(resolve), reject);
         else if (data.kind === "arrived") this.show(data.bytes);
         else if (data.kind === "missing") this.end(new NotLoaded(data.text));
         else if (data.kind === "loading") this.reportLoading(data.id);
@@ -59,6 +60,11 @@ class Python {
     this.timer = setTimeout(silent, PATIENCE_WITH_WORKER * 1000);
   }
 
+  /** Loads what shows Python's HTML, which is as large as all other scripts of a page, and only needed with Python. */
+  async loadSafeHtml() {
+    this.safeHtml = await import("./safe_html.js").catch(({ message }) => { throw new NotLoaded(message); });
+  }
+
   isLoaded(resolve) {
     clearTimeout(this.timer);
     this.ready = true;
@@ -71,7 +77,7 @@ class Python {
     this.end(this.ready ? new Error(message || "its worker has failed") : new NotLoaded(message || reason));
   }
 
-  /** Returns a promise of the answer to a job.
+  /** Returns a promise of the answer to a job, with the `nodes` of its HTML.
       @param job as `exercise_run.run` takes it, or `cell_run.run`
       @param {{tried: boolean, loading: Function, loaded: Function}} options tried: whether the job is a cell of the
       book; loading, loaded: called before and after the worker loads matplotlib. */
@@ -95,7 +101,7 @@ class Python {
   settle({ kind, id, answer, text }) {
     const { resolve, reject } = this.pending.get(id);
     this.pending.delete(id);
-    if (kind === "done") return resolve(answer);
+    if (kind === "done") return resolve({ ...answer, nodes: [...this.safeHtml.nodesOf(answer.html)] });
     reject(new Error(text));
     this.end(new Error(text));
   }

@@ -9,7 +9,7 @@ import ast
 from dataclasses import dataclass
 from functools import cache
 
-from check.cell_names import changed_in_place, reads_and_binds
+from check.names_in_code import changed_in_place, reads_and_binds
 
 DRAWING = {"figures", "matplotlib", "mpl_toolkits"}  # figures is the book's own, and imports matplotlib
 PLAIN = ast.Assign | ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
@@ -40,16 +40,10 @@ def statements(source: str) -> list[Statement]:
 def sliced(
     above: list[list[Statement]], cell: list[Statement], loaded: bool = False
 ) -> tuple[list[list[Statement]], bool]:
-    """Return which statements above a cell must run for it.
+    """Return the statements of each cell above that must run before a cell, and whether matplotlib is needed.
 
-    Args:
-        above: the statements of each cell above.
-        cell: the statements of the cell.
-        loaded: whether matplotlib is loaded. Then we keep its imports, which are fast, so that the runs of one cell
-            more often begin like those of the next.
-
-    Returns:
-        the statements to run of each cell above, and whether they or the cell need matplotlib.
+    above: the statements of each cell above. loaded: whether matplotlib is loaded. Then we keep its imports, which are
+    fast, so that the runs of one cell more often begin like those of the next.
     """
     needed: set[str] = set()
     for statement in reversed(cell):
@@ -65,7 +59,7 @@ def sliced(
 
 
 def _with_drawing(above: list[list[Statement]]) -> list[tuple[int, Statement, bool]]:
-    """Return for each statement its cell's place, itself, and whether it draws or uses what a drawing one leaves."""
+    """Return for each statement the place of its cell, and whether it draws or uses what a drawing statement leaves."""
     marked: list[tuple[int, Statement, bool]] = []
     drawn: set[str] = set()
     modules: set[str] = set()

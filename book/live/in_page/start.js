@@ -13,6 +13,7 @@
     const other = document.createElement("code");
     other.textContent = "python3 -m http.server --bind 127.0.0.1 --directory _build/html";
     line.append(command, " in its repository, or ", other, " if you have only the built book.");
+    document.querySelectorAll(".live-progress, nav.live-links").forEach((element) => element.remove());
     document.querySelector(".live-answers, .live-book, .first-exercise.cell")?.before(line);
     return;
   }

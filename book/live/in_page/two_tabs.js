@@ -1,5 +1,5 @@
-/* One exercise, or one given cell, in several tabs. A tab that has not been written in follows the others. A tab that has been written in
-   asks before it replaces a text that it does not know, and sets the text aside that the reader does not choose. */
+/* One exercise, or one given cell, in several tabs. A tab in which the reader has not written follows the others. The
+   other tabs ask before they replace a text that they do not know, and set aside the text that the reader rejects. */
 
 import { asking } from "./asking.js";
 import { make } from "./elements.js";

@@ -50,7 +50,7 @@ export class Uses {
 
   show() {
     const { functions, missing, borrowed } = this;
-    const unavailable = [...this.names].filter((name) => !functions.some((known) => known.name === name) && !(name in config.given));
+    const unavailable = [...this.names].filter((name) => !functions.some((known) => known.name === name) && !(name in config.helpers));
     const parts = functions.map(({ name, chapter, version }) => {
       const link = make("a", { href: `${chapter.chapter}.html#live-${name}` }, make("code", {}, name));
       return make("span", {}, link, ` (chapter ${chapter.number}: ${inUse(name, version)})`);

@@ -15,10 +15,10 @@ for (let part = self; part; part = Object.getPrototypeOf(part)) {
 
 const fetchFile = self.fetch;
 self.fetch = fetchAndReport; // Pyodide calls it too
-let loading = 0; // files of which not all bytes have arrived
+let loading = 0; // files that have not arrived completely
 let silence = 0; // seconds since the last byte
 
-/** Reports files of which nothing has arrived for so many seconds. We count them here and not in the page, because here
+/** Reports files that have been silent for so many seconds. We count them here and not in the page, because here
     the count stops while Python is compiled, which takes long on a slow machine. */
 function reportSilence(patience) {
   setInterval(() => {
@@ -27,8 +27,8 @@ function reportSilence(patience) {
   }, 1000);
 }
 
-/** Fetches a file, and reports each part of it that arrives, and a file that does not come, for which Pyodide waits
-    without end. The browser stores the compiled form of a response of the network only, so we read a copy. */
+/** Fetches a file, and reports each part that arrives. It also reports a file that does not come, because Pyodide would
+    wait for it forever. The browser stores the compiled form of a response from the network only, so we read a copy. */
 async function fetchAndReport(request, options) {
   const name = String(request.url ?? request).split("/").at(-1);
   const missing = (reason) => postMessage({ kind: "missing", text: `${name}: ${reason}` });
@@ -121,7 +121,7 @@ self.onmessage = async ({ data }) => {
       postMessage({ kind: "done", id: data.id, answer: JSON.parse(answer) });
     }
   } catch (error) {
-    // Python could not be loaded, or it broke, as by a recursion that is too deep for the browser.
+    // Python could not be loaded, or it broke, for example by a recursion that is too deep for the browser.
     postMessage({ kind: "broken", id: data.id, text: String(error).slice(0, 500) });
   }
 };

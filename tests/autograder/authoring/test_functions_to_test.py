@@ -23,7 +23,7 @@ def names(seed):
 
 
 def test_the_first_function_is_right_as_often_as_it_is_any_wrong_one():
-    """Three of seven functions are right, so in an order by chance the first one would often be right."""
+    """With three right functions among seven, a random order would often begin with a right one."""
     drawn = (names(seed)[0] for seed in range(500))
     first = Counter("right" if name.startswith("a right") else name for name in drawn)
     assert len(first) == 1 + len(WRONG)

@@ -78,6 +78,7 @@ def test_code_cells_do_not_change(plain: Convert) -> None:
         (":::{prf:proof}\nA.\n:::", "**Proof.** A. ∎"),
         ("```{math}\nx = 1\n```", "$$\nx = 1\n$$"),
         ("```{math}\n:label: one\nx = 1\n```\n\n{eq}`one`", "$$\nx = 1 \\tag{1.1}\n$$\n\n(1.1)"),
+        ("$$\nx \\allowbreak + y\n$$", "$$\nx \\hspace{0pt} + y\n$$"),
         ("$$\nx\n$$ (a)\n\n$$y$$ (b)\n\n{eq}`b`", "$$\nx \\tag{1.1}\n$$\n\n$$\ny \\tag{1.2}\n$$\n\n(1.2)"),
         ("$$\nx\n$$", "$$\nx\n$$"),
         (

@@ -4,6 +4,7 @@
 """
 
 import ast
+import importlib
 import inspect
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from autograder.chapter.chapter import read_chapter, stubs, text_of
 from autograder.layout import chapter_names
 from autograder.release.doctor import interface_difference
-from autograder.release.notebook import bound_names
+from check.names_in_code import reads_and_binds
 
 pytestmark = pytest.mark.autograder
 
@@ -41,6 +42,13 @@ def test_the_interface_of_a_class_includes_its_public_methods() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_given_function_is_the_one_of_the_solutions(name: str) -> None:
+    module = importlib.import_module(f"solutions.{read_chapter(name).word}")
+    for given, source in read_chapter(name).given_functions.items():
+        assert ast.dump(ast.parse(source)) == ast.dump(ast.parse(inspect.getsource(getattr(module, given)))), given
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_chapter_s_setup_has_what_its_references_take_from_given_cells(name: str) -> None:
     """Grading runs the setup and a student's own cells. What another cell imports or defines is known only at home."""
     chapter = read_chapter(name)
@@ -49,7 +57,7 @@ def test_a_chapter_s_setup_has_what_its_references_take_from_given_cells(name: s
     for line in lines:
         if isinstance(line, ast.ImportFrom) and str(line.module).startswith("solutions."):
             given |= {alias.name for alias in line.names}
-    known = set(chapter.stubs).union(*(bound_names(cell.source) for cell in chapter.cells if cell.part == "setup"))
+    known = chapter.stubs.keys() | reads_and_binds(compile(chapter.setup, "setup", "exec"))[1]
     for exercise in chapter.exercises:
         tree = ast.parse(inspect.getsource(exercise.reference))
         names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]

@@ -4,10 +4,9 @@ import time
 import zipfile
 
 import pytest
-from nbgrader.api import Gradebook
 
-from autograder.gradebook.coursedir import open_coursedir
 from tests.autograder.collecting.downloads import WORKSHEET
+from tests.autograder.gradebook.graded_course import open_gradebook
 from tests.conftest import CHAPTER
 
 
@@ -29,7 +28,7 @@ def roster(course):
     """roster(("al1815", "Ada", "Lovelace", "ada@example.org"), ...) adds students to the gradebook."""
 
     def add(*students):
-        with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
+        with open_gradebook(course) as gradebook:
             for student, first, last, email in students:
                 gradebook.add_student(student, first_name=first, last_name=last, email=email)
 
@@ -38,7 +37,7 @@ def roster(course):
 
 @pytest.fixture
 def due(course):
-    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
+    with open_gradebook(course) as gradebook:
         gradebook.update_or_create_assignment(CHAPTER, duedate="2026-02-03 12:00:00 UTC")
 
 

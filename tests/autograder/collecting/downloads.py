@@ -11,9 +11,9 @@ WORKSHEET = """\
 Identifier,"Full name","Email address",Status,Grade,"Maximum grade","Grade can be changed",\
 "Last modified (submission)",\
 "Last modified (grade)","Feedback comments"
-"Participant 11","Ada Lovelace",ada@example.org,Submitted,,25.00,Yes,"Tuesday, 3 February 2026, 10:00 AM",-,
-"Participant 12","Ada Lovelace",other@example.org,Submitted,,25.00,Yes,"Tuesday, 3 February 2026, 2:30 PM",-,
-"Participant 13","Emmy Noether",emmy@example.org,"No submission",,25.00,Yes,-,-,
+"Participant 11","Ada Lovelace",ada@example.org,Submitted,,22.00,Yes,"Tuesday, 3 February 2026, 10:00 AM",-,
+"Participant 12","Ada Lovelace",other@example.org,Submitted,,22.00,Yes,"Tuesday, 3 February 2026, 2:30 PM",-,
+"Participant 13","Emmy Noether",emmy@example.org,"No submission",,22.00,Yes,-,-,
 """
 
 

@@ -1,4 +1,4 @@
-"""Moodle's and Canvas's downloads become submissions: of the right student, and with no file unaccounted for."""
+"""Downloads from Moodle and Canvas become submissions of the right students, and no file is unaccounted for."""
 
 import json
 import os
@@ -43,6 +43,21 @@ def test_a_sortable_name_that_ends_in_a_number_is_not_an_id(course, zipped, caps
     code, printed = collect(course, zipped({"ada_123_40_x.ipynb": b"a", "eve_123_666_50_x.ipynb": b"e"}), capsys)
     assert code == 1 and submitted(course) == {"123": b"a"}
     assert "skipped: eve_123_666_50_x.ipynb: its name could belong to student 123 or 666" in printed.out
+
+
+@pytest.mark.parametrize(("file", "student"), [
+    ("lovelaceada_123_4567_2026_11_28_attention.ipynb", "123"),
+    ("lovelaceada_LATE_123_4567_2026_11_28_attention.ipynb", "123"),
+    ("o_neil_7_124_4567_1_2_x.ipynb", "124"),
+    ("lovelaceada_123_4567_124_8_x.ipynb", ""),  # Ada's file imitates the student 124
+    ("eve_666_7890_124_8_x.ipynb", ""),  # the file of a student who is not in the roster imitates the student 124
+    ("eve_123_666_7890_x.ipynb", ""),
+])  # fmt: skip
+def test_a_roster_decides_which_number_of_canvass_is_the_students(course, zipped, tmp_path, capsys, file, student):
+    (tmp_path / "roster.csv").write_text('Student,ID,Section\n"Lovelace, Ada",123,\n"O_Neil 7, _",124,\n')
+    assert main(["roster", str(tmp_path / "roster.csv"), "--course", str(course)]) == 0
+    collect(course, zipped({file: b"a", "lovelaceada_123_1_x.ipynb": b"b"}), capsys)
+    assert submitted(course) == {"123": b"b"} | ({student: b"a"} if student else {})
 
 
 # ------------------------------------------------------------------------------------- finding the students
@@ -96,15 +111,15 @@ def test_a_group_does_not_hand_in_for_the_participant_with_its_number(course, zi
 TEAMS = """\
 Identifier,"Full name","Email address",Status,Group,Grade,"Maximum grade","Last modified (submission)",\
 "Last modified (grade)"
-"Participant 11","Ada Lovelace",ada@example.org,Submitted,"Group A",,25.00,"Tuesday, 3 February 2026, 10:00 AM",-
-"Participant 12","Emmy Noether",emmy@example.org,Submitted,"Group A",,25.00,"Tuesday, 3 February 2026, 10:00 AM",-
-"Participant 13","Sofja Kovalevskaja",sofja@example.org,Submitted,"Group B",,25.00,"Tuesday, 3 February 2026, 9:00 AM",-
-"Participant 14","Max Mustermann",max@example.org,"No submission","Default group",,25.00,-,-
+"Participant 11","Ada Lovelace",ada@example.org,Submitted,"Group A",,22.00,"Tuesday, 3 February 2026, 10:00 AM",-
+"Participant 12","Emmy Noether",emmy@example.org,Submitted,"Group A",,22.00,"Tuesday, 3 February 2026, 10:00 AM",-
+"Participant 13","Sofja Kovalevskaja",sofja@example.org,Submitted,"Group B",,22.00,"Tuesday, 3 February 2026, 9:00 AM",-
+"Participant 14","Max Mustermann",max@example.org,"No submission","Default group",,22.00,-,-
 """
 
 
 def test_a_group_hands_in_for_each_of_its_members(course, zipped, worksheet, contents, tmp_path, capsys):
-    """Its number, 11, is also a participant's. Feedback and score go back to each member."""
+    """The group's number, 11, is also a participant's. Feedback and score go back to each member."""
     worksheet.write_text(TEAMS)
     files = {MOODLE.format("Group A", 11): contents["perfect"], MOODLE.format("Group B", 12): contents["truncated"]}
     code, printed = collect(course, zipped(files), capsys, "--table", worksheet)
@@ -121,7 +136,7 @@ def test_a_group_hands_in_for_each_of_its_members(course, zipped, worksheet, con
     into = ["--into", str(worksheet), "--output", str(tmp_path / "out.csv")]
     assert main(["export", CHAPTER, "--to", "moodle", *into, *options]) == 0
     grades = [line.split(",")[2] for line in (tmp_path / "out.csv").read_text().splitlines()]
-    assert grades == ["Grade", "25.0", "25.0", "0.0", ""]
+    assert grades == ["Grade", "22.0", "22.0", "0.0", ""]
     capsys.readouterr()
     assert main(["report", CHAPTER, *options]) == 0
     report = (course / "report" / CHAPTER / "index.html").read_text()
@@ -198,6 +213,26 @@ def test_canvas_gives_groups_and_times(course, zipped, due, contents, tmp_path, 
 
 
 @pytest.mark.parametrize("platform", ["canvas", "moodle"])
+def test_a_teams_file_has_one_time(course, zipped, worksheet, due, contents, tmp_path, capsys, platform):
+    """The table may have times for some members only, or several: the team handed in when its last member did."""
+    (tmp_path / "groups.csv").write_text(CANVAS_GROUPS)
+    rows = ["user_id,submitted_at", "123,", "124,2026-02-04T08:00:00Z", "125,2026-02-01T08:00:00Z"]
+    (tmp_path / "times.csv").write_text("\n".join(rows))
+    worksheet.write_text(TEAMS.replace("10:00 AM", "8:00 AM", 1).replace(
+        '"Group B",,22.00,"Tuesday, 3 February 2026, 9:00 AM"', '"Group A",,22.00,-'))  # fmt: skip
+    if platform == "canvas":
+        download = zipped({"analysts_LATE_124_5001_x.ipynb": contents["perfect"], "others_125_5_x.ipynb": b"b"})
+        tables = ["--table", tmp_path / "groups.csv", "--table", tmp_path / "times.csv"]
+        expected = {"123": "04 08", "124": "04 08", "125": "01 08"}
+    else:
+        download = zipped({MOODLE.format("Group A", 11): contents["perfect"]})
+        tables = ["--table", worksheet]
+        expected = dict.fromkeys(("ada@example.org", "emmy@example.org", "sofja@example.org"), "03 10")
+    collect(course, download, capsys, *tables)
+    assert stamps(course) == {student: f"2026-02-{when}:00:00 UTC\n" for student, when in expected.items()}
+
+
+@pytest.mark.parametrize("platform", ["canvas", "moodle"])
 def test_two_tables_of_the_same_kind_are_not_guessed(course, zipped, contents, worksheet, tmp_path, capsys, platform):
     (tmp_path / "groups.csv").write_text(CANVAS_GROUPS)
     table = worksheet if platform == "moodle" else tmp_path / "groups.csv"
@@ -207,7 +242,7 @@ def test_two_tables_of_the_same_kind_are_not_guessed(course, zipped, contents, w
     assert submitted(course) == {}
 
 
-def test_a_groups_file_that_is_no_notebook_counts_for_each_member(course, zipped, worksheet, capsys):
+def test_a_groups_file_that_is_not_a_notebook_counts_for_each_member(course, zipped, worksheet, capsys):
     """The helper checks that the numbers of files add up."""
     worksheet.write_text(TEAMS)
     files = {MOODLE.format("Group A", 11).replace(".ipynb", ".pdf"): b"%PDF"}
@@ -259,7 +294,7 @@ def test_anonymous_names_of_canvas(course, zipped, capsys):
     assert submitted(course) == {"anon_Ab3xZ": b"a", "anon_Qq1yT": b"b"}
 
 
-def test_canvass_names_are_utf_8_though_not_marked_as_such(course, zipped, tmp_path, capsys):
+def test_canvass_names_are_utf_8_even_if_not_marked(course, zipped, tmp_path, capsys):
     flagged = re.compile(rb"(PK\x01\x02....|PK\x03\x04..)\x00\x08", re.S)
     honest = zipped({"Äda_3_assignsubmission_file/x.ipynb": b"a"}).read_bytes()
     (tmp_path / "ruby.zip").write_bytes(flagged.sub(lambda match: match[1] + b"\0\0", honest))

@@ -7,7 +7,6 @@ import pytest
 from autograder.collecting.file_prefixes import load_prefixes, save_prefixes
 from autograder.course.teams import load_teams, save_teams
 from autograder.errors import UserError
-from autograder.watching.attempts import Attempt, AttemptLog
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -33,8 +32,7 @@ def test_the_prefixes_reach_the_disk_before_the_file_gets_its_name(tmp_path, mon
 def test_what_is_kept_of_students_is_the_owners_alone_and_a_damaged_file_is_named(tmp_path):
     save_prefixes(tmp_path, CHAPTER, "canvas", {"1": "ada_1_10"})
     save_teams(tmp_path, CHAPTER, {"A": ["ada", "eve"]})
-    AttemptLog(tmp_path, CHAPTER).add("ada", Attempt("x", "0" * 64, 1.0))
-    readers = (load_teams, load_prefixes, AttemptLog)
+    readers = (load_teams, load_prefixes)
     paths = sorted(path for path in tmp_path.rglob("*.json"))
     assert len(paths) == len(readers) and not any(path.stat().st_mode & 0o077 for path in paths)
     for path in paths:

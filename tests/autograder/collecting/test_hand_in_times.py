@@ -1,16 +1,15 @@
-"""The time of handing in (timestamp.txt): from a table, from Canvas's LATE marks, or from a file itself."""
+"""The time of handing in (timestamp.txt): from a table, from Canvas's LATE labels, or from a file itself."""
 
 import errno
 import os
 from pathlib import Path
 
 import pytest
-from nbgrader.api import Gradebook
 
 from autograder.cli.main import main
 from autograder.collecting.file_prefixes import load_prefixes
-from autograder.gradebook.coursedir import open_coursedir
 from tests.autograder.collecting.downloads import MOODLE, WORKSHEET, collect, stamps, submitted
+from tests.autograder.gradebook.graded_course import open_gradebook
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -63,14 +62,14 @@ def test_a_due_date_may_be_set_after_collecting(course, zipped, capsys):
     download = zipped({"ada_1_10_x.ipynb": b"a", "bob_LATE_2_11_x.ipynb": b"b"})
     _, printed = collect(course, download, capsys)
     assert stamps(course) == {} and "set the due date, and collect again" in printed.out
-    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
+    with open_gradebook(course) as gradebook:
         gradebook.update_or_create_assignment(CHAPTER, duedate="2026-02-03 12:00:00 UTC")
     _, printed = collect(course, download, capsys)
     assert "unchanged: 2 (1, 2)" in printed.out and stamps(course)["2"] == "2026-02-03 12:00:01 UTC\n"
 
 
-def test_another_due_date_names_the_times_that_late_marks_gave(course, zipped, contents, capsys):
-    """Collecting again moves them to the new date; a mark may be that of the request that came with the notebook."""
+def test_another_due_date_names_the_times_that_late_labels_gave(course, zipped, contents, capsys):
+    """Collecting again moves the times to the new date. A label may be about the request that came with a notebook."""
 
     def due(day):
         assert main(["due", CHAPTER, "--at", f"{day} 12:00+00:00", "--course", str(course)]) == 0
@@ -123,7 +122,7 @@ def test_a_time_that_cannot_be_written_leaves_the_earlier_one(course, zipped, wo
 
 
 def test_a_late_mark_does_not_replace_an_exact_time(course, zipped, due, contents, tmp_path, capsys):
-    """One may forget the table, and the command itself says to write exact times into the file."""
+    """An instructor may forget the table, and the command itself says to write exact times into the file."""
     files = {"ada_LATE_1_10_x.ipynb": contents["perfect"], "bob_LATE_2_11_x.ipynb": contents["perfect"]}
     collect(course, zipped(files), capsys)
     (tmp_path / "times.csv").write_text("user_id,submitted_at\n1,2026-02-06T08:00:00Z")
@@ -138,7 +137,7 @@ def test_a_late_mark_does_not_replace_an_exact_time(course, zipped, due, content
 
 
 def test_a_notebook_placed_by_hand_is_found_in_the_download(course, zipped, due, hand_in, contents, capsys):
-    """It needs its time of handing in, and its feedback has to go back to the platform."""
+    """We need the notebook's time of handing in, and its feedback must go back to the platform."""
     inner = zipped({"a.ipynb": contents["perfect"], "b.ipynb": contents["mistake-1"], "0.ipynb": b""}).read_bytes()
     download = zipped({"ada_LATE_1_10_both.zip": inner})
     _, printed = collect(course, download, capsys)
@@ -187,7 +186,7 @@ def test_files_in_a_folder_have_their_own_times(course, tmp_path, capsys):
     os.utime(path, (1_770_112_800, 1_770_112_800))
     _, printed = collect(course, tmp_path / "download", capsys)
     assert stamps(course) == {"ada": "2026-02-03 10:00:00 UTC\n"} and "the file's own time: 1" in printed.out
-    os.utime(path, (1_770_120_000, 1_770_120_000))  # a copy of the folder, or another clone of a repository
+    os.utime(path, (1_770_120_000, 1_770_120_000))  # as in a copy of the folder, or in another clone of a repository
     collect(course, tmp_path / "download", capsys)
     assert stamps(course) == {"ada": "2026-02-03 10:00:00 UTC\n"}
     os.utime(path, (1_770_109_200, 1_770_109_200))
@@ -202,6 +201,6 @@ def test_a_late_submission_is_graded_as_late(course, zipped, due, contents, caps
     files = {"ada_1_10_x.ipynb": contents["perfect"], "bob_LATE_2_11_x.ipynb": contents["perfect"]}
     collect(course, zipped(files), capsys)
     assert main(["grade", CHAPTER, "--course", str(course)]) == 0
-    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
+    with open_gradebook(course) as gradebook:
         penalties = [gradebook.find_submission(CHAPTER, s).late_submission_penalty for s in ("1", "2")]
-    assert penalties == [None, 25] or penalties == [0, 25]
+    assert penalties == [None, 22] or penalties == [0, 22]

@@ -94,7 +94,7 @@ def test_identifiers_of_several_exports_add_up(run, tmp_path):
 
 
 def test_a_gradebook_of_addresses_keeps_its_ids(run, tmp_path):
-    """As earlier versions left it: no file says which column the ids are from."""
+    """Earlier versions left no file that says which column the ids are from."""
     run("roster", participants("Email address", lecturer=False))
     (tmp_path / "course" / "roster.json").unlink()
     code, printed = run("roster", participants("Email address", "ID number", lecturer=False))
@@ -116,7 +116,12 @@ def test_an_address_that_moved_to_another_person_is_not_guessed(run, tmp_path):
     run("roster", BOTH)
     swapped = "First name,Last name,ID number,Email address\nSome,Body 1,4701,s2@example.org\n"
     code, printed = run("roster", swapped)
-    assert code == 1 and "skipped: Some Body 1: the gradebook has this person twice, as 4701 and 4702" in printed
+    assert (
+        code == 1
+        and "skipped: Some Body 1: the gradebook has this person twice, as 4701 and 4702: remove the one without scores"
+        in printed
+    )
+    assert "first move what course/submitted/4701 lacks from course/submitted/4702" in printed
 
 
 @pytest.mark.parametrize("before", [None, [], ["notes.txt"]], ids=str)
@@ -342,3 +347,14 @@ def test_names_stand_beside_ids_unless_grading_is_blind(term, run, tmp_path, con
     assert not any(
         "Some Body" in page.read_text() for page in (term / "report" / f"{CHAPTER}-anonymous").rglob("*.html")
     )
+
+
+def test_no_character_in_a_name_commands_a_terminal_or_turns_text_around(run, tmp_path):
+    """ESC and BEL, and marks of direction, would reach the pages and the tables that go back."""
+    name = "Lovelace\x1b[31m\x07\u202e\u2066, A\x00d\u200ea"
+    table = f'Student,ID,SIS Login ID,Section\n"{name}",1,a\x1bl,\n"می\u200cترا, Ö",2,bo,\n'
+    assert run("roster", table)[0] == 0
+    with Gradebook(open_coursedir(tmp_path / "course", "").db_url) as gradebook:
+        names = {student.id: (student.last_name, student.first_name) for student in gradebook.students}
+    assert names == {"1": ("Lovelace[31m", "Ada"), "2": ("می\u200cترا", "Ö")}
+    assert load_roster(tmp_path / "course").identifiers["1"]["SIS Login ID"] == "al"

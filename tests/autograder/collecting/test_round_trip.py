@@ -11,17 +11,16 @@ import re
 import zipfile
 
 import pytest
-from nbgrader.api import Gradebook
 
 from autograder.cli.main import main
-from autograder.gradebook.coursedir import open_coursedir
+from tests.autograder.gradebook.graded_course import open_gradebook
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
 CANVAS = '''\
 Student,ID,SIS User ID,SIS Login ID,Section,Notes,01_attention (901),Week 2 (902),Week 22 (903),Final Score
 ,,,,,,Manual Posting,,,
-    Points Possible,,,,,,30.00,25.00,5.00,(read only)
+    Points Possible,,,,,,30.00,22.00,5.00,(read only)
 "Lovelace, Ada",123,S1,al1815,A and B,,,,,
 "=""=HYPERLINK(1), Eve""",124,S2,eve,A,,7.00,,,
 "+cmd, @SUM",125,S3,plus,A,,,,,
@@ -68,7 +67,7 @@ def zipped(tmp_path):
 
 
 def students(course):
-    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
+    with open_gradebook(course) as gradebook:
         return {s.id: (s.first_name, s.last_name, s.email) for s in gradebook.students}
 
 
@@ -114,7 +113,7 @@ def test_a_table_that_is_not_a_roster_is_refused_with_a_reason(course, run, tmp_
 
 
 def test_collect_names_the_students_whom_the_roster_does_not_list(course, run, zipped, tmp_path):
-    """Exports to the platform's own table have no row for them."""
+    """Exports to the platform's own table have no row for these students."""
     files = {f"{name}_01_attention.ipynb": b"?" for name in ("lovelaceada_123_50", "eve_124_51", "x_777_52")}
     zipped(files)
     assert "not in the roster" not in run("collect", CHAPTER, "download.zip")[1]
@@ -151,11 +150,11 @@ def canvas_class(course, run, zipped, contents):
 def test_grades_go_back_into_canvass_own_columns(canvas_class, run, tmp_path):
     command = ["export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv"]
     code, printed = run(*command)
-    assert code == 2 and "Canvas gives up to 30 points for 01_attention, the course 25" in printed
+    assert code == 2 and "Canvas gives up to 30 points for 01_attention, the course 22" in printed
     assert not (tmp_path / "out.csv").exists()
     code, printed = run(*command, "--scale")
     assert code == 1 and "has a score, but no row in canvas.csv: 777" in printed
-    assert "note: scores of 01_attention are multiplied by 1.2" in printed
+    assert "note: scores of 01_attention are multiplied by 1.36364" in printed
     assert rows_of(tmp_path / "out.csv") == [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "01_attention (901)"],
         ["Points Possible", "", "", "", "", "30.00"],
@@ -194,7 +193,7 @@ def test_an_assignment_with_another_name_on_canvas_has_to_be_named(canvas_class,
 
 
 def test_canvass_own_score_stays_where_we_have_none(course, run, tmp_path):
-    """An empty cell would delete it."""
+    """An empty cell would delete Canvas's score."""
     run("roster", "canvas.csv")
     assert run("export", CHAPTER, "--to", "canvas", "--into", "canvas.csv", "--output", "out.csv", "--scale")[0] == 0
     assert [row[-1] for row in rows_of(tmp_path / "out.csv")][2:4] == ["", "7.00"]
@@ -209,7 +208,7 @@ def test_feedback_goes_back_to_canvas(canvas_class, run, tmp_path):
             user, attachment, *_ = [word for word in name.split("_") if re.fullmatch(r"\d+", word)]
             files[user] = attachment, archive.read(name)
     assert {user: attachment for user, (attachment, _) in files.items()} == {"123": "50", "124": "51", "777": "52"}
-    assert b"25 of 25 points" in files["123"][1] and b"0 of 25 points" in files["124"][1]
+    assert b"22 of 22 points" in files["123"][1] and b"0 of 22 points" in files["124"][1]
 
 
 def test_withdrawn_students_get_no_feedback_file(canvas_class, run, tmp_path):
@@ -243,9 +242,9 @@ def moodle_class(course, run, zipped, contents):
 def test_grades_go_back_into_moodles_worksheet(moodle_class, run, tmp_path):
     command = ["export", CHAPTER, "--to", "moodle", "--into", "worksheet.csv", "--output", "out.csv"]
     code, printed = run(*command)
-    assert code == 2 and "a full score would count as 25 of 100" in printed and not (tmp_path / "out.csv").exists()
+    assert code == 2 and "a full score would count as 22 of 100" in printed and not (tmp_path / "out.csv").exists()
     code, printed = run(*command, "--scale")
-    assert code == 0 and "note: scores of 01_attention are multiplied by 4" in printed
+    assert code == 0 and "note: scores of 01_attention are multiplied by 4.54545" in printed
     assert rows_of(tmp_path / "out.csv") == [
         ["Identifier", "Full name", "Grade", "Last modified (grade)"],
         ["Participant 11", "Ada Lovelace", "100.0", "-"],
@@ -272,7 +271,19 @@ def test_blind_marking_identifies_students_by_participant_number(course, run, zi
     assert run("collect", CHAPTER, "download.zip", "--table", "worksheet.csv")[0] == 0
     run("grade", CHAPTER)
     assert run("export", CHAPTER, "--to", "moodle", "--into", "worksheet.csv", "--output", "out.csv")[0] == 0
-    assert [row[1] for row in rows_of(tmp_path / "out.csv")] == ["Grade", "25.0", "25.0"]
+    assert [row[1] for row in rows_of(tmp_path / "out.csv")] == ["Grade", "22.0", "22.0"]
+
+    # Moodle shows the names now, and the class is known. A file that comes late belongs to the same participant.
+    (tmp_path / "class.csv").write_text("First name,Last name,Email address\nAda,Lovelace,ada@example.org\n")
+    assert run("roster", "class.csv")[0] == 0
+    revealed = ["Identifier,Full name,Email address,Grade,Last modified (grade)"]
+    revealed += ["Participant 11,Ada Lovelace,ada@example.org,,-", "Participant 12,Emmy Noether,emmy@example.org,,-"]
+    (tmp_path / "worksheet.csv").write_text("\n".join(revealed))
+    zipped({"Ada Lovelace_11_assignsubmission_file/01_attention.ipynb": contents["mistake-1"]})
+    assert run("collect", CHAPTER, "download.zip", "--table", "worksheet.csv")[0] == 0
+    run("grade", CHAPTER)
+    assert run("export", CHAPTER, "--to", "moodle", "--into", "worksheet.csv", "--output", "out.csv")[0] == 0
+    assert [row[2] for row in rows_of(tmp_path / "out.csv")] == ["Grade", "18.0", "22.0"]
 
 
 @pytest.mark.parametrize("more", [[CHAPTER, "--to", "csv"], ["--to", "moodle"]])
@@ -281,7 +292,7 @@ def test_options_that_fit_no_table_are_refused_with_a_reason(run, more):
     assert code == 2 and "Moodle's worksheet has one grade" in printed
 
 
-def test_a_table_that_is_no_worksheet_gets_advice(moodle_class, run, tmp_path):
+def test_a_table_that_is_not_a_worksheet_gets_advice(moodle_class, run, tmp_path):
     (tmp_path / "worksheet.csv").write_text("Kennung,Bewertung\nTeilnehmer/in 11,\n")
     code, printed = run("export", CHAPTER, "--to", "moodle", "--into", "worksheet.csv")
     assert code == 2 and "Set Moodle's language to English" in printed

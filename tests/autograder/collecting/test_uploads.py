@@ -1,4 +1,4 @@
-"""What students upload besides one notebook: two notebooks, zip files, scripts, and files that are no notebooks."""
+"""What students upload besides one notebook: two notebooks, zip files, scripts, and files that are not notebooks."""
 
 import copy
 import io
@@ -113,7 +113,7 @@ def test_if_nothing_says_which_counts_none_is_taken(course, collect, contents):
     assert f"several notebooks, and none was taken: participant-1: copy the right one to {path}," in out
 
 
-def test_a_copy_with_the_same_answers_is_no_question(course, collect, contents, perfect):
+def test_a_copy_with_the_same_answers_is_not_a_question(course, collect, contents, perfect):
     other = copy.deepcopy(perfect)
     other["cells"][0]["metadata"]["note"] = 1
     code, out = collect({f"{ADA}/a.ipynb": contents["perfect"], f"{ADA}/b.ipynb": json.dumps(other)})
@@ -139,6 +139,20 @@ def test_a_notebook_in_a_zip_file_is_found(course, collect, contents):
     assert submitted(course, "8") == contents["perfect"]
 
 
+def test_the_other_files_of_a_zipped_chapter_take_one_line(course, collect, contents):
+    others = {f"01_attention/check/module{number}.py": b"x = 1" for number in range(30)}
+    inner = others | {"01_attention/01_attention.ipynb": contents["perfect"], "01_attention/broken.zip": b"?"}
+    code, out = collect({f"{ADA}/all.zip": zipped(inner), f"{ADA}/notes.txt": b"hello"})
+    assert code == 0 and out.count("skipped: ") == 2
+    assert f"skipped: {ADA}/all.zip: 31 files: not a notebook\n" in out
+    assert f"skipped: {ADA}/notes.txt: not a notebook\n" in out and "33 files = 1 placed + 32 skipped" in out
+
+
+def test_a_large_class_does_not_fill_the_line_of_placed_notebooks(course, collect):
+    _, out = collect({f"Ada_{number}_assignsubmission_file/x.ipynb": b"?" for number in range(10, 40)})
+    assert "new: 30 (participant-10, participant-11, " in out and " and 20 more)\n" in out
+
+
 def graded(course, capsys):
     assert main(["grade", CHAPTER, "--course", str(course)]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("participant")]
@@ -153,11 +167,11 @@ def test_scripts_of_jupyter_and_jupytext_are_graded_like_their_notebook(course, 
     names = {f"P_{number}_assignsubmission_file/work.py": text for number, text in enumerate(files.values(), start=1)}
     code, out = collect(names)
     assert code == 0, out
-    assert graded(course, capsys) == dict.fromkeys(("participant-1", "participant-2", "participant-3"), "25")
+    assert graded(course, capsys) == dict.fromkeys(("participant-1", "participant-2", "participant-3"), "22")
 
 
 def test_a_script_that_is_collected_again_is_the_same_submission(course, collect, contents):
-    """Otherwise it would be graded on other cases each time, and a request for a regrade could make it late."""
+    """Otherwise it would be graded on different cases each time, and a request for a regrade could make it late."""
     exported, _ = PythonExporter().from_notebook_node(nbformat.reads(contents["perfect"].decode(), 4))
     collect({f"{ADA}/work.py": exported})
     first = submitted(course, "participant-1")
@@ -168,7 +182,7 @@ def test_a_script_that_is_collected_again_is_the_same_submission(course, collect
 @pytest.mark.parametrize(
     "script", ["def softmax(x):\n    return x\n", "# ---\n# jupyter:\n# %% [\n---: {", "\0# %%\n("]
 )
-def test_another_script_is_no_notebook_and_stops_nothing(course, collect, contents, script):
+def test_another_script_is_not_a_notebook_and_stops_nothing(course, collect, contents, script):
     code, out = collect({f"{ADA}/work.py": script, "Bob_2_assignsubmission_file/x.ipynb": contents["perfect"]})
     assert submitted(course, "participant-2") == contents["perfect"]
 
@@ -189,7 +203,7 @@ def test_the_modules_of_a_whole_folder_leave_room_for_its_notebook(course, tmp_p
 # ------------------------------------------------------------------------------------------------- nothing usable
 
 
-def test_who_handed_in_no_notebook_gets_a_page_that_says_what_to_hand_in(course, collect, contents, capsys, tmp_path):
+def test_students_without_a_notebook_get_a_page_that_says_what_to_hand_in(course, collect, contents, capsys, tmp_path):
     code, out = collect({
         f"{ADA}/essay.pdf": b"%PDF", "Bob_2_assignsubmission_file/broken.zip": b"PK?",
         "Cleo_3_assignsubmission_file/code.py": b"print(1)",
@@ -198,7 +212,7 @@ def test_who_handed_in_no_notebook_gets_a_page_that_says_what_to_hand_in(course,
     })  # fmt: skip
     assert code == 1 and "no notebook: participant-1, participant-2, participant-3, participant-4" in out
     scores = graded(course, capsys)
-    assert scores == {f"participant-{n}": "25" if n == 6 else "0" for n in (1, 2, 3, 4, 6)}
+    assert scores == {f"participant-{n}": "22" if n == 6 else "0" for n in (1, 2, 3, 4, 6)}
     page = (course / "feedback/participant-1" / CHAPTER / f"{CHAPTER}.html").read_text()
     assert "Hand in 01_attention.ipynb, the notebook that you worked in" in page and "essay.pdf" in page
     main(["feedback", CHAPTER, "--to", "moodle", "--course", str(course), "--output", str(tmp_path / "back.zip")])
@@ -206,7 +220,7 @@ def test_who_handed_in_no_notebook_gets_a_page_that_says_what_to_hand_in(course,
         assert len(archive.namelist()) == 5
 
 
-def test_a_file_that_is_no_notebook_replaces_nothing(course, collect, contents, capsys):
+def test_a_file_that_is_not_a_notebook_replaces_nothing(course, collect, contents, capsys):
     collect({f"{ADA}/x.ipynb": contents["perfect"]})
     code, _ = collect({f"{ADA}/essay.pdf": b"%PDF"})
     assert code == 0 and submitted(course) == contents["perfect"]
@@ -252,7 +266,7 @@ def test_an_upload_that_was_too_large_gets_a_page_with_its_size_the_limit_and_wh
     code, out = too_large
     assert code == 1 and "no notebook: participant-1, participant-3" in out
     assert "big.ipynb: it has 250 MB, more than the limit of 200 MB" in out
-    assert graded(course, capsys) == {"participant-1": "0", "participant-2": "25", "participant-3": "0"}
+    assert graded(course, capsys) == {"participant-1": "0", "participant-2": "22", "participant-3": "0"}
     for student, words in (("1", "big.ipynb is 250 MB"), ("3", "all.zip is 300 MB")):
         page = feedback_page(course, f"participant-{student}")
         assert f"{words}; files of more than 200 MB are not read. Clear the outputs of all cells" in page
@@ -276,7 +290,7 @@ def test_a_later_upload_replaces_one_that_was_too_large(course, too_large, colle
     page = feedback_page(course, "participant-1")
     assert "essay.pdf" in page and "250 MB" not in page
     collect({f"{ADA}/x.ipynb": contents["perfect"]})
-    assert graded(course, capsys)["participant-1"] == "25"
+    assert graded(course, capsys)["participant-1"] == "22"
     assert [path.name for path in (course / "submitted/participant-1" / CHAPTER).iterdir()] == [f"{CHAPTER}.ipynb"]
 
 

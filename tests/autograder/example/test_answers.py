@@ -24,11 +24,12 @@ SEED = 5
 
 
 def sources(name):
-    """Return id -> source of a chapter's setup and of its solved exercises."""
-    notebook = source_notebook(read_chapter(name), read_targets(REPO / "chapters"), {})
+    """Return id -> source of a chapter's setup, with the functions that it gives, and of its solved exercises."""
+    chapter = read_chapter(name)
+    notebook = source_notebook(chapter, read_targets(REPO / "chapters"), {})
     code = [cell for cell in notebook.cells if cell.cell_type == "code" and "nbgrader" in cell.metadata]
     cells = [(cell.metadata.nbgrader, cell.source) for cell in code]
-    return {tags.grade_id: source for tags, source in cells if tags.solution or tags.grade_id == "setup"}
+    return {"setup": chapter.setup} | {tags.grade_id: source for tags, source in cells if tags.solution}
 
 
 def namespace_of(name, cells, monkeypatch):
@@ -51,20 +52,20 @@ def failed(name, namespace):
     return {n: result.verdict for n, result in results.items() if not result.passed}
 
 
-@pytest.mark.parametrize("name", thinned(NAMES, NAMES[:1], "`make` grades the answers of every chapter"))
-def test_the_references_earn_all_points(name, monkeypatch):
-    namespace = namespace_of(name, sources(name).values(), monkeypatch)
+@pytest.mark.parametrize("chapter", thinned(NAMES, NAMES[:1], "`make` grades the answers of every chapter"))
+def test_the_references_earn_all_points(chapter, monkeypatch):
+    namespace = namespace_of(chapter, sources(chapter).values(), monkeypatch)
     monkeypatch.undo()
-    assert not failed(name, namespace)
+    assert not failed(chapter, namespace)
 
 
-@pytest.mark.parametrize("name", thinned(NAMES, NAMES[:2], "other chapters"))
-def test_the_rewrites_earn_all_points(name, monkeypatch):
+@pytest.mark.parametrize("chapter", thinned(NAMES, NAMES[:2], "other chapters"))
+def test_the_rewrites_earn_all_points(chapter, monkeypatch):
     rewrites = {
         exercise.name: standalone(next(iter(exercise.equivalents.values())), exercise.name)
-        for exercise in exercises_of(name)
+        for exercise in exercises_of(chapter)
         if exercise.equivalents
     }
-    namespace = namespace_of(name, (sources(name) | rewrites).values(), monkeypatch)
+    namespace = namespace_of(chapter, (sources(chapter) | rewrites).values(), monkeypatch)
     monkeypatch.undo()
-    assert not failed(name, namespace)
+    assert not failed(chapter, namespace)

@@ -5,7 +5,10 @@ import sys
 
 import pytest
 
+from autograder.authoring.exercise import exercises_of
+from autograder.authoring.short_mistakes import is_short
 from autograder.example.standalone import standalone
+from autograder.layout import chapter_names
 
 pytestmark = pytest.mark.autograder
 
@@ -20,7 +23,9 @@ FILES = {
         "between = partial(np.clip, a_min=0, a_max=15)\n"
         "STEPS = (plus, step)\n\n\n"
         "def walk(x):\n    return step(plus(x))\n\n\n"
-        "def walk_within(x):\n    for step in STEPS:\n        x = between(step(x))\n    return x\n"
+        "def walk_within(x):\n    for step in STEPS:\n        x = between(step(x))\n    return x\n\n\n"
+        "def one_more(function):\n    def farther(x):\n        return function(x) + 1\n    return farther\n\n\n"
+        "walk_farther = one_more(walk)\n"
     ),
 }
 
@@ -51,3 +56,23 @@ def test_two_helpers_of_the_same_name_are_kept_apart(walks):
 def test_a_global_may_hold_functions(walks):
     assert walks.walk_within(1) == 15
     assert alone(walks.walk_within)(1) == 15
+
+
+def test_a_function_may_use_what_encloses_it(walks):
+    assert walks.walk_farther(1) == 21
+    assert alone(walks.walk_farther)(1) == 21
+
+
+@pytest.mark.parametrize("chapter", chapter_names())
+def test_an_example_class_finds_two_mistakes_that_can_stand_alone(chapter):
+    """A mistake in the short form is a statement and has no source of its own."""
+    exercises = [e for e in exercises_of(chapter) if any(not is_short(wrong) for _, wrong in e.mistakes.values())]
+    assert len(exercises) >= 2
+
+
+@pytest.mark.parametrize("chapter", chapter_names())
+def test_every_rewrite_and_every_mistake_outside_of_the_short_form_can_stand_alone(chapter):
+    for exercise in exercises_of(chapter):
+        mistakes = [wrong for _, wrong in exercise.mistakes.values() if not is_short(wrong)]
+        for function in (*mistakes, *exercise.equivalents.values()):
+            compile(standalone(function, exercise.name), exercise.name, "exec")

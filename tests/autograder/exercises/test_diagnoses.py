@@ -13,7 +13,7 @@ from autograder.exercises.masking.diagnose_masks import diagnose_masks, weights_
 from autograder.exercises.project.diagnose_log import diagnose_log
 from autograder.exercises.project.failed_runs import BUGS as FAILURES
 from autograder.exercises.project.failed_runs import N_RUNS, log_of
-from autograder.exercises.residual.diagnose_depth import diagnose_depth
+from autograder.exercises.residual.diagnose_depth import clear_record, diagnose_depth
 from autograder.exercises.training.diagnose_training import clear_logs, diagnose_training
 from check.calling import Outcome
 from check.scoring import grade
@@ -44,7 +44,7 @@ def test_every_right_diagnosis_names_every_run(seed):
 
 @pytest.mark.parametrize("seed", thinned(range(60), range(3), "more runs"))
 def test_one_half_separates_a_target_that_is_not_shifted(seed):
-    """The page and a known mistake say so."""
+    """The page says so."""
     bugs = "target not shifted", "labels of other sentences", "padding counted"
     repeated, *others = training_runs(bugs, np.random.default_rng(seed))
     assert max(run["copied"].max() for run, _ in others) < 0.5 < repeated[0]["copied"][-1]
@@ -135,7 +135,7 @@ def test_every_right_diagnosis_names_every_slip(seed):
 def test_every_right_diagnosis_names_every_broken_stack(seed):
     diagnoses = diagnose_depth.reference, *diagnose_depth.equivalents.values()
     bug = broken_stacks.BUGS[seed % len(broken_stacks.BUGS)]
-    record, first = broken_stacks.stack_record(bug, np.random.default_rng(seed))
+    record, first = clear_record(bug, np.random.default_rng(seed))
     assert [tuple(diagnose(record)) for diagnose in diagnoses] == [(bug, first)] * len(diagnoses)
 
 

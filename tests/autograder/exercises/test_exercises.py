@@ -52,7 +52,7 @@ def test_the_grader_is_graded(exercise, seed):
 
 
 def test_every_key_distinguishes_small_numbers_added_to_a_sum():
-    """With this key all sums were so large that 1e-8 and 1e-9 made the same outcomes."""
+    """With this key all sums were so large that 1e-8 and 1e-9 gave the same outcomes."""
     softmax = find_exercise("softmax")
     assert problems(softmax, make_key(softmax, 8_006_109)) == []
 
@@ -81,7 +81,7 @@ def test_every_mistake_is_named_as_itself(exercise):
         assert result.earned < result.points
 
 
-@pytest.mark.parametrize("exercise", thinned(["attention", "self_attention"], ["attention"], "another exercise"))
+@pytest.mark.parametrize("exercise", thinned(["attention", "attention_weights"], ["attention"], "another exercise"))
 def test_a_mistake_keeps_its_name_in_a_function_that_refuses_what_it_should(exercise):
     key = key_of(find_exercise(exercise), PUBLIC_SEED)
     for slug, (mistake, wrong) in find_exercise(exercise).mistakes.items():

@@ -74,7 +74,7 @@ def probabilities_that_do_not_fit(function):
 
 
 def from_zero_on(function):
-    """Also drafts of two tokens, which show what follows a refused guess."""
+    """This test also has drafts of two tokens, which show what follows a refused guess."""
     small, large = np.array([[8, 4, 4]]) / 16, np.array([[4, 5, 7], [4, 8, 4]]) / 16
     assert compared(probabilities_of(function, small, large, lambda n: np.arange(n) / n), small, large)
     small, large = np.full((2, 2), 0.5), np.array([[1, 3], [3, 1], [1, 3]]) / 4
@@ -92,7 +92,7 @@ def from_zero_on(function):
     ("exercise", "weak", "slug"),
     [
         ("tests_softmax_backward", exact_formula, "formula_bit_by_bit"),
-        ("tests_softmax_backward", one_matrix, "no_batches"),
+        ("tests_softmax_backward", one_matrix, "matrix_alone"),
         ("tests_embed_backward", expects_one_of_each_token, "expects_repeated_once"),
         ("tests_accept_draft", from_zero_on, "on_the_edges"),
         ("tests_accept_draft", probabilities_that_do_not_fit, "rejects_everything"),

@@ -1,11 +1,23 @@
 """Several attempts of a student: the last graded one counts, or the best one if the course is configured so."""
 
+from contextlib import ExitStack
+
 import pytest
+from nbgrader.apps.api import NbGraderAPI
 
 from autograder.cli.main import main
-from autograder.gradebook.hand_in_times import TIMESTAMP
-from tests.autograder.gradebook.graded_course import exported, graded, open_gradebook, page
-from tests.autograder.gradebook.test_manual_scores import grade_by_hand
+from autograder.course.lock import course_lock
+from autograder.gradebook.coursedir import open_coursedir
+from autograder.gradebook.plugin import SubmissionExporter
+from autograder.scores.hand_in_times import TIMESTAMP
+from tests.autograder.gradebook.graded_course import (
+    exported,
+    formgrader_of,
+    grade_by_hand,
+    graded,
+    open_gradebook,
+    page,
+)
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -41,19 +53,19 @@ def recorded(course):
 def test_without_configuration_the_last_attempt_counts(course, attempt):
     attempt("perfect", FIRST)
     attempt("mistake-1", SECOND)
-    assert recorded(course) == (21, 0, SECOND)
+    assert recorded(course) == (18, 0, SECOND)
     assert "attempt counts" not in page(course) and not (course / "attempts").exists()
 
 
 def test_the_best_attempt_counts_wherever_a_score_is_shown(course, best, attempt, tmp_path, capsys):
     attempt("mistake-1", FIRST)
-    assert recorded(course) == (21, 0, FIRST) and "attempt counts" not in page(course)
+    assert recorded(course) == (18, 0, FIRST) and "attempt counts" not in page(course)
     attempt("perfect", SECOND)
     attempt("blank", THIRD)
-    assert recorded(course) == (25, 0, SECOND)
-    assert float(exported(course, tmp_path)["ada"]["score"]) == 25
-    sentence = "The best attempt counts, which is number 2 of 3. The attempts earn 21, 25, 0 points."
-    assert sentence in page(course) and "25 of 25 points" in page(course)
+    assert recorded(course) == (22, 0, SECOND)
+    assert float(exported(course, tmp_path)["ada"]["score"]) == 22
+    sentence = "The best attempt counts, which is number 2 of 3. The attempts earn 18, 22, 0 points."
+    assert sentence in page(course) and "22 of 22 points" in page(course)
     assert main(["grade", CHAPTER, "--course", str(course)]) == 0
     assert f"ada: {sentence}" in capsys.readouterr().out
     assert main(["report", CHAPTER, "--course", str(course)]) == 0
@@ -64,7 +76,7 @@ def test_a_second_run_changes_nothing(course, best, attempt):
     attempt("perfect", FIRST)
     attempt("mistake-1", SECOND)
     before = page(course)
-    assert not graded(course)["ada"].written and page(course) == before and recorded(course) == (25, 0, FIRST)
+    assert not graded(course)["ada"].written and page(course) == before and recorded(course) == (22, 0, FIRST)
 
 
 def test_each_attempt_has_the_penalty_of_its_own_time(course, best, attempt):
@@ -72,11 +84,11 @@ def test_each_attempt_has_the_penalty_of_its_own_time(course, best, attempt):
     assert main([*due, "--late", "50%", "2026-02-10"]) == 0
     attempt("mistake-1", FIRST)
     attempt("perfect", SECOND)
-    assert recorded(course) == (21, 0, FIRST)  # more than 12.5
-    assert "The attempts earn 21, 12.5 points." in page(course)
+    assert recorded(course) == (18, 0, FIRST)  # 18 points are more than 11
+    assert "The attempts earn 18, 11 points." in page(course)
     assert main([*due, "--late", "96%", "2026-02-10"]) == 0
     assert graded(course)["ada"].why == "another attempt counts"
-    assert recorded(course) == (25, pytest.approx(1), SECOND)
+    assert recorded(course) == (22, pytest.approx(0.88), SECOND)
 
 
 def test_the_same_file_again_keeps_its_first_time(course, best, attempt):
@@ -84,7 +96,7 @@ def test_the_same_file_again_keeps_its_first_time(course, best, attempt):
     assert main(due) == 0
     attempt("perfect", FIRST)
     attempt("perfect", SECOND)
-    assert recorded(course) == (25, 0, FIRST) and "attempt counts" not in page(course)
+    assert recorded(course) == (22, 0, FIRST) and "attempt counts" not in page(course)
 
 
 @pytest.mark.thorough("test_manual_scores keeps it in a new run")
@@ -92,9 +104,9 @@ def test_a_score_given_by_hand_counts_in_every_attempt(course, best, attempt):
     attempt("mistake-1", FIRST)
     grade_by_hand(course, "check-softmax", manual_score=4)
     attempt("perfect", SECOND)
-    assert recorded(course)[0] == 25
+    assert recorded(course)[0] == 22
     attempt("blank", THIRD)
-    assert recorded(course)[0] == 25 and "The attempts earn 25, 25, 4 points." in page(course)
+    assert recorded(course)[0] == 22 and "The attempts earn 22, 22, 4 points." in page(course)
 
 
 @pytest.mark.thorough("choosing and grading again are each tested")
@@ -102,10 +114,10 @@ def test_regrading_chooses_again(course, best, attempt):
     attempt("perfect", FIRST)
     attempt("mistake-1", SECOND)
     graded(course, force=True)
-    assert recorded(course) == (25, 0, FIRST)
+    assert recorded(course) == (22, 0, FIRST)
     assert main(["void", "softmax", "--credit-all", "--course", str(course)]) == 0
     graded(course)
-    assert recorded(course) == (25, 0, SECOND)  # both earn 25 now
+    assert recorded(course) == (22, 0, SECOND)  # both attempts earn 22 now
 
 
 @pytest.mark.thorough("the best attempt and a dry run are each tested")
@@ -113,7 +125,7 @@ def test_a_dry_run_shows_the_best_attempt_and_keeps_none(course, best, attempt, 
     attempt("mistake-1", FIRST)
     hand_in("ada", contents["perfect"])
     assert main(["grade", CHAPTER, "--dry-run", "--course", str(course)]) == 0
-    assert "21 of 25" in (out := capsys.readouterr().out) and "25 of 25" in out
+    assert "18 of 22" in (out := capsys.readouterr().out) and "22 of 22" in out
     attempt("perfect", SECOND)
     hand_in("ada", contents["blank"])
     assert main(["grade", CHAPTER, "--dry-run", "--course", str(course)]) == 0
@@ -125,7 +137,7 @@ def test_a_file_without_content_replaces_no_attempt(course, best, attempt, hand_
     attempt("mistake-1", FIRST)
     hand_in("ada", b"")
     graded(course)
-    assert recorded(course)[0] == 21 and "attempt counts" not in page(course)
+    assert recorded(course)[0] == 18 and "attempt counts" not in page(course)
 
 
 def test_another_word_in_the_configuration_is_refused(course, attempt, capsys):
@@ -135,3 +147,31 @@ def test_another_word_in_the_configuration_is_refused(course, attempt, capsys):
     attempt_of.mkdir(parents=True)
     assert main(["grade", CHAPTER, "--course", str(course)]) == 2
     assert 'c.Attempts.counts in nbgrader_config.py must be "last" or "best"' in capsys.readouterr().err
+
+
+def test_nbgraders_own_commands_count_the_best_attempt_too(course, best, attempt, hand_in, contents, run):
+    run("due", CHAPTER, "--at", "2026-02-03 11:00+00:00", "--late", "50%", "2026-02-10")
+    attempt("perfect", FIRST)
+    path = hand_in("ada", contents["mistake-1"])
+    path.with_name(TIMESTAMP).write_text(f"{SECOND} UTC", encoding="utf-8")
+    formgrader = formgrader_of(course)
+    assert formgrader.autograde(CHAPTER, "ada")["success"]
+    assert recorded(course) == (22, 0, FIRST)
+    assert formgrader.generate_feedback(CHAPTER, "ada")["success"]
+    assert "number 1 of 2. The attempts earn 22, 9 points." in page(course)
+    assert not graded(course)["ada"].written  # writing would change nothing
+
+
+def test_nbgraders_own_commands_replace_no_submission_while_another_command_runs(
+    course, best, attempt, hand_in, contents, monkeypatch
+):
+    attempt("perfect", FIRST)
+    path = hand_in("ada", contents["mistake-1"])
+    directory, real = open_coursedir(course, CHAPTER), SubmissionExporter._graded
+    formgrader = NbGraderAPI(directory, config=directory.config)
+    with ExitStack() as locks:
+        monkeypatch.setattr(
+            SubmissionExporter, "_graded", lambda *of: locks.enter_context(course_lock(course)) or real(*of)
+        )
+        assert "another command is running" in formgrader.autograde(CHAPTER, "ada")["log"]
+    assert path.read_bytes() == contents["mistake-1"]

@@ -1,17 +1,17 @@
 """Several submissions are written in one transaction. Neither a failure nor a kill loses one of them."""
 
+import errno
 import json
 
 import pytest
 from sqlalchemy import Engine, event
 
-from autograder.gradebook import class_run, converters, plugin, write
-from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.progress import batches_with_progress
-from autograder.gradebook.queries import computed_scores
-from autograder.gradebook.rows import Incomplete
+from autograder.gradebook import batch_writer, class_run, write
 from autograder.grading.queue import GradingQueue
+from autograder.progress_bar import batches_with_progress
 from autograder.sandbox import SandboxUnavailable
+from autograder.scores.rows import Incomplete
+from tests.autograder.gradebook.graded_course import computed_scores
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -32,7 +32,7 @@ def three(course, hand_in, contents, monkeypatch):
 
 
 def totals(course):
-    scores = computed_scores(open_coursedir(course, CHAPTER))
+    scores = computed_scores(course)
     return {student: sum(score or 0 for score in of_student.values()) for student, of_student in scores.items()}
 
 
@@ -68,26 +68,38 @@ def test_a_batch_is_committed_once(three, commits):
 
 
 def test_a_submission_that_cannot_be_written_does_not_keep_others_from_being_written(three, monkeypatch):
-    save = plugin.SaveScores.preprocess
+    save = batch_writer.save_scores
 
-    def fail_for_bob(preprocessor, notebook, resources):
-        if resources["nbgrader"]["student"] == "bob":
+    def fail_for_bob(rows, counting, student, *others):
+        if student == "bob":
             raise ValueError("no way")
-        return save(preprocessor, notebook, resources)
+        save(rows, counting, student, *others)
 
-    monkeypatch.setattr(plugin.SaveScores, "preprocess", fail_for_bob)
-    with pytest.raises(Incomplete, match="bob: There was an error processing") as error:
+    monkeypatch.setattr(batch_writer, "save_scores", fail_for_bob)
+    with pytest.raises(Incomplete, match="bob: ValueError: no way") as error:
         class_run.grade_class(three, CHAPTER)
     assert [row.student for row in error.value.rows if row.written] == ["ada", "eve"]
-    assert totals(three) == {"ada": 25, "eve": 25}
+    assert totals(three) == {"ada": 22, "eve": 22}
     assert recorded(three) == pages(three) == {"ada", "eve"}
+
+
+def test_a_disk_that_is_full_before_a_page_has_its_folder_is_named_for_each_submission(three, monkeypatch):
+    """Removing the folder of such a page raised FileNotFoundError, which ended the run with a traceback."""
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(batch_writer, "notebook_text", full)
+    with pytest.raises(Incomplete, match="No space left on device") as error:
+        class_run.grade_class(three, CHAPTER)
+    assert not any(row.written for row in error.value.rows)
 
 
 @pytest.mark.parametrize(
     ("owner", "step", "scores"),
     [
-        pytest.param(plugin.ReadGradebook, "preprocess", {}, id="before"),
-        pytest.param(converters.Writer, "_put_in_place", dict.fromkeys(STUDENTS, 25), id="after"),
+        pytest.param(batch_writer, "page_values", {}, id="before"),
+        pytest.param(batch_writer.Writer, "_put_in_place", dict.fromkeys(STUDENTS, 22), id="after"),
     ],
 )
 def test_a_kill_beside_the_commit_leaves_no_notebook_that_looks_recorded(three, monkeypatch, owner, step, scores):
@@ -101,7 +113,7 @@ def test_a_kill_beside_the_commit_leaves_no_notebook_that_looks_recorded(three, 
     assert not recorded(three) and not pages(three)
     monkeypatch.undo()
     assert all(row.written for row in class_run.grade_class(three, CHAPTER))
-    assert totals(three) == dict.fromkeys(STUDENTS, 25)
+    assert totals(three) == dict.fromkeys(STUDENTS, 22)
     assert recorded(three) == pages(three) == set(STUDENTS)
 
 

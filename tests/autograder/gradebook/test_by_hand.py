@@ -7,13 +7,11 @@ import nbformat
 import pytest
 
 from autograder.cli.main import main
-from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.queries import read_grades, read_marks
-from autograder.gradebook.voids import Voids
+from autograder.gradebook.queries import read_grades
 from autograder.pages.terminal import class_table
 from autograder.release.publish import publish
-from tests.autograder.gradebook.graded_course import graded, open_gradebook, page
-from tests.autograder.gradebook.test_manual_scores import comment, grade_by_hand
+from autograder.scores.voids import Voids
+from tests.autograder.gradebook.graded_course import book, comment, grade_by_hand, graded, open_gradebook, page
 from tests.autograder.release.small_repo import CHAPTER, build, by_grade_id
 
 pytestmark = pytest.mark.grading
@@ -87,14 +85,14 @@ def test_students_get_a_cell_to_write_in_with_its_text_and_points(released):
 def test_a_report_has_no_score_until_an_instructor_gives_one(course):
     hand_in(course, "ada", ANSWER)
     row = graded(course)["ada"]
-    assert not row.report.notes and row.report.points == 25
+    assert not row.report.notes and row.report.points == 22
     with open_gradebook(course) as gradebook:
         grade = gradebook.find_grade("report", CHAPTER, CHAPTER, "ada")
         assert (grade.auto_score, grade.manual_score, grade.needs_manual_grade) == (None, None, True)
-        assert gradebook.find_assignment(CHAPTER).max_score == 25 + 8
+        assert gradebook.find_assignment(CHAPTER).max_score == 22 + 8
     assert final_scores(course) == {"ada": None}
     html = page(course)
-    assert "0 of 33 points" in html and "not graded yet, 8 points" in html
+    assert "0 of 30 points" in html and "not graded yet, 8 points" in html
     assert "Your instructor has not graded <code>report</code> yet, so its 8 points are missing." in html
     assert "does it <em>learn</em>?" in html and "<script" not in html
 
@@ -105,7 +103,7 @@ def test_a_report_has_no_score_until_an_instructor_gives_one(course):
     html = page(course)
     assert '<code>report</code>: 6 of 8 points <span class="note">set by your instructor' in html
     assert "The evidence is one <em>seed</em>." in html and "not graded yet" not in html and "are missing" not in html
-    marks = read_marks(open_coursedir(course, CHAPTER)).marks[CHAPTER]
+    marks = book(course).marks[CHAPTER]
     assert marks["ada"].differences(row.report, Voids()) == ["`report` graded by hand: 6"]
     heads, _, line = class_table([row], marks).split("\n\n")[0].split("\n")[-3:]
     assert heads.split()[-5:] == ["(by", "hand)", "(with", "by", "hand)"] and line.split()[-2:] == ["6", "6"]
@@ -131,7 +129,7 @@ def test_a_void_text_waits_for_no_one(course, capsys):
         hand_in(course, student, ANSWER)
     graded(course)
     grade_by_hand(course, "report", manual_score=6)
-    for flag, score, points in (("--credit-all", 8, 33), ("--drop", 0, 25)):
+    for flag, score, points in (("--credit-all", 8, 30), ("--drop", 0, 22)):
         assert main(["void", "report", flag, "--course", str(course)]) == 0
         graded(course, force=True)
         assert final_scores(course) == {"ada": score, "bob": score}
@@ -176,7 +174,7 @@ def test_a_report_that_became_code_is_not_run(course):
     path.write_text(json.dumps(content), encoding="utf-8")
     report = graded(course)["ada"].report
     assert report.notes == ("The exercise cell of report had become a code cell; it was read as markdown.",)
-    assert report.result("softmax").verdict.kind == "blank"  # and not stopped
+    assert report.result("softmax").verdict.kind == "blank"  # and not "stopped"
 
 
 def test_the_class_report_counts_the_points_given_by_hand(course):
@@ -187,4 +185,4 @@ def test_the_class_report_counts_the_points_given_by_hand(course):
     assert main(["report", CHAPTER, "--course", str(course)]) == 0
     pages = {path.name: path.read_text(encoding="utf-8") for path in (course / "report").rglob("*.html")}
     html = "".join(pages.values())
-    assert "of 33 points" in html and "8 of 33 points" in html
+    assert "of 30 points" in html and "8 of 30 points" in html

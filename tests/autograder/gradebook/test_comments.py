@@ -5,8 +5,7 @@ import pytest
 from autograder.cli.main import main
 from autograder.course.comments import EXAMPLE, FILE, expanded, keys_in, load_comments
 from autograder.errors import UserError
-from tests.autograder.gradebook.graded_course import graded, page
-from tests.autograder.gradebook.test_manual_scores import comment
+from tests.autograder.gradebook.graded_course import comment, graded, page
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading

@@ -6,9 +6,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from autograder.cli.main import main
 from autograder.course.roster_file import RosterFile, save_roster
 from autograder.errors import UserError
-from autograder.gradebook.deadlines import Rules, Step, parse_when
+from autograder.layout import REPO
+from autograder.scores.late import LateRules, Step, parse_steps, parse_when, sentences
 from tests.autograder.gradebook.graded_course import open_gradebook, page
 from tests.conftest import CHAPTER
 
@@ -28,9 +30,24 @@ def zone(monkeypatch):
 
 
 def test_share():
-    rules = Rules((Step(0.5, 100), Step(0.2, 200)))
+    rules = LateRules((Step(0.5, 100), Step(0.2, 200)))
     assert [rules.share(late) for late in (0, 1, 100, 101, 200, 201)] == [1, 0.5, 0.5, 0.2, 0.2, 0]
-    assert Rules().share(1e9) == 1
+    assert LateRules().share(1e9) == 1
+
+
+def test_the_book_the_help_and_the_page_say_what_late_work_earns(capsys):
+    rules = LateRules(parse_steps([("50%", "2026-12-11 23:59")], parse_when("2026-12-04 23:59")))
+    day = 24 * 60 * 60
+    assert [rules.share(late) for late in (0, 7 * day, 7 * day + 1)] == [1, 0.5, 0]
+    assert "50% until" in " ".join(sentences(parse_when("2026-12-04 23:59"), rules))
+    assert "and nothing after that" in " ".join(sentences(NOON, rules))
+    book = " ".join((REPO / "chapters" / "course.md").read_text(encoding="utf-8").split())
+    assert '--at "2026-12-04 23:59" --late 50% "2026-12-11 23:59"' in book
+    assert "by the due date earns its whole score. Later work earns the share of the first `--late`" in book
+    assert "and nothing after the last one" in book
+    with pytest.raises(SystemExit):
+        main(["due", "--help"])
+    assert "later work earns nothing" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(("text", "expected"), [
@@ -75,15 +92,15 @@ def test_late_work_earns_what_the_steps_say(course, run, hand_in, contents):
     assert code == 0 and "Due Tuesday 3 February 2026, 13:00 (UTC+01:00)." in out
     assert "Later work earns 50% until Thursday 5 February 2026, 13:00 (UTC+01:00), then 20% until Tuesday 10" in out
     run("grade", CHAPTER)
-    assert totals(course) == {"ada": 25, "bob": 12.5, "cleo": 5, "dan": 0}
-    assert "12.5 points were taken off" in page(course, "bob") and "Due Tuesday 3 February" in page(course, "ada")
+    assert totals(course) == pytest.approx({"ada": 22, "bob": 11, "cleo": 4.4, "dan": 0}, rel=1e-14)
+    assert "11 points were taken off" in page(course, "bob") and "Due Tuesday 3 February" in page(course, "ada")
     run("due", CHAPTER, "--at", "2026-02-03 13:00", "--late", "80%", "2026-02-05")
     _, out = run("grade", CHAPTER)
     assert "the credit for late work changed" in out
-    assert totals(course) == {"ada": 25, "bob": 20, "cleo": 0, "dan": 0}
+    assert totals(course) == pytest.approx({"ada": 22, "bob": 17.6, "cleo": 0, "dan": 0}, rel=1e-14)
     run("due", CHAPTER, "--at", "never")
     run("grade", CHAPTER)
-    assert set(totals(course).values()) == {25} and "Due" not in page(course, "ada")
+    assert set(totals(course).values()) == {22} and "Due" not in page(course, "ada")
 
 
 def test_an_extension_counts_before_and_after_a_submission_exists(course, run, hand_in, contents):
@@ -95,7 +112,7 @@ def test_an_extension_counts_before_and_after_a_submission_exists(course, run, h
     code, out = run("extend", "bob", CHAPTER, "--until", "2026-02-04", "--why", "ill")
     assert code == 0 and "bob reads: Due Wednesday 4 February 2026, 23:59 (UTC+01:00), which is your extension." in out
     run("grade", CHAPTER)
-    assert totals(course) == {"ada": 25, "bob": 25, "cleo": 5, "dan": 0}
+    assert totals(course) == pytest.approx({"ada": 22, "bob": 22, "cleo": 4.4, "dan": 0}, rel=1e-14)
     assert (
         "which is your extension" in page(course, "bob") and "ill" not in page(course, "bob").split("<main>")[1][:600]
     )
@@ -105,7 +122,7 @@ def test_an_extension_counts_before_and_after_a_submission_exists(course, run, h
     run("extend", "cleo", CHAPTER, "--until", "2026-02-06 13:00")
     run("extend", "bob", CHAPTER, "--remove")
     run("grade", CHAPTER)
-    assert totals(course) == {"ada": 25, "bob": 12.5, "cleo": 25, "dan": 0}
+    assert totals(course) == {"ada": 22, "bob": 11, "cleo": 22, "dan": 0}
 
 
 def test_steps_do_not_vanish_without_a_word(run):
@@ -127,7 +144,7 @@ def test_an_extension_outlives_a_due_date_that_is_removed_and_set_again(course, 
     run("grade", CHAPTER)
     run("due", CHAPTER, "--at", "2026-02-03 13:00", *STEPS)
     run("grade", CHAPTER)
-    assert totals(course) == {"ada": 25, "bob": 25, "cleo": 5, "dan": 0}
+    assert totals(course) == pytest.approx({"ada": 22, "bob": 22, "cleo": 4.4, "dan": 0}, rel=1e-14)
 
 
 def test_students_see_the_date_in_the_notebook_the_readme_and_submit_check(course, run, hand_in, contents, tmp_path):

@@ -33,7 +33,7 @@ def course(released_course, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def gradebook(course):
-    """Fill a gradebook. One student has not submitted, ada was late, zoë has a manual score, one lacks a score."""
+    """Fill a gradebook. Ada was late, zoë has a manual score, one student lacks a score, and one has not submitted."""
     directory = open_coursedir(course, CHAPTER)
     with Gradebook(directory.db_url) as book:
         for student, (last, first) in NAMES.items():
@@ -44,7 +44,7 @@ def gradebook(course):
                 submission = book.add_submission(CHAPTER, student, timestamp=datetime(2026, 2, 3))
                 for grade in submission.notebooks[0].grades:
                     grade.auto_score = grade.max_score
-        for student, penalty in (("ada", 30), ("4711", 2.5), ("eve", 22.4)):  # 25 - 22.4 == 2.6000000000000014
+        for student, penalty in (("ada", 30), ("4711", 2.5), ("eve", 19.4)):  # 22 - 19.4 == 2.6000000000000014
             book.find_submission(CHAPTER, student).notebooks[0].late_submission_penalty = penalty
         book.find_grade("check-softmax", CHAPTER, CHAPTER, "zoë").manual_score = 1
         book.find_grade("check-softmax", CHAPTER, CHAPTER, "half-graded").auto_score = None
@@ -68,10 +68,10 @@ def test_csv_keeps_every_name_in_its_column(gradebook, tmp_path):
     assert (of["ada"]["last_name"], of["ada"]["first_name"]) == NAMES["ada"]
     assert (of["4711"]["first_name"], of["zoë"]["first_name"]) == ("Emmy\nAmalie", "王")
     assert {student: row["score"] for student, row in of.items()} == {
-        "ada": "0.0", "4711": "22.5", "zoë": "22.0", "eve": "2.6", "'=cmd|'/c calc'!A1": "25.0", "absent": "",
+        "ada": "0.0", "4711": "19.5", "zoë": "19.0", "eve": "2.6", "'=cmd|'/c calc'!A1": "22.0", "absent": "",
         "half-graded": "",
     }  # fmt: skip
-    assert of["4711"]["raw_score"] == "25.0" and of["4711"]["max_score"] == "25.0"
+    assert of["4711"]["raw_score"] == "22.0" and of["4711"]["max_score"] == "22.0"
 
 
 @pytest.mark.parametrize("exporter", [CsvExporter, CanvasExporter, MoodleExporter])
@@ -85,16 +85,16 @@ def test_no_cell_begins_a_formula(gradebook, tmp_path, exporter):
 def test_canvas(gradebook, tmp_path):
     head, points, *rows = table(CanvasExporter, gradebook, tmp_path / "grades.csv")
     assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", CHAPTER]
-    assert points == ["Points Possible", "", "", "", "", "25.0"]
-    assert ["Noether, Emmy\nAmalie", "4711", "", "", "", "22.5"] in rows
-    assert ["O'Hara, 王", "", "", "zoë", "", "22.0"] in rows
+    assert points == ["Points Possible", "", "", "", "", "22.0"]
+    assert ["Noether, Emmy\nAmalie", "4711", "", "", "", "19.5"] in rows
+    assert ["O'Hara, 王", "", "", "zoë", "", "19.0"] in rows
     assert ["Who, Never", "", "", "absent", "", ""] in rows
 
 
 def test_moodle(gradebook, tmp_path):
     head, *rows = table(MoodleExporter, gradebook, tmp_path / "grades.csv")
     assert head == ["First name", "Last name", "Username", "ID number", "Email address", CHAPTER]
-    assert ["王", "O'Hara", "zoë", "", "zoë@example.org", "22.0"] in rows
+    assert ["王", "O'Hara", "zoë", "", "zoë@example.org", "19.0"] in rows
 
 
 @pytest.mark.thorough("only another version of nbgrader changes its command")

@@ -1,4 +1,4 @@
-"""A run that is killed at any moment loses nothing. After the next run everything is as without the kill."""
+"""A run that is killed at any moment loses nothing. After the next run everything is as if there had been no kill."""
 
 import json
 import multiprocessing
@@ -10,13 +10,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from nbgrader.api import Gradebook
 
 from autograder.gradebook import class_run
-from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.queries import computed_scores
 from autograder.grading import own_process, worker
 from autograder.layout import exercise_names
+from tests.autograder.gradebook.graded_course import computed_scores, open_gradebook
 from tests.choosing import thinned
 from tests.conftest import CHAPTER
 
@@ -26,7 +24,7 @@ STUDENTS = ("perfect", "mistake-1", "half-done", "truncated", "unknown-mistake",
 
 @pytest.fixture(scope="module")
 def processes():
-    """Return a context whose processes have all imports done, so that a kill hits the work and not the imports."""
+    """Return a context whose processes have finished all imports, so that a kill hits the work and not the imports."""
     context = multiprocessing.get_context("forkserver")
     exercises = [f"autograder.exercises.attention.{name}" for name in exercise_names(CHAPTER)]
     context.set_forkserver_preload(["autograder.gradebook.write", *exercises, __name__])
@@ -39,9 +37,9 @@ def processes():
 def run(course, few=sys.maxsize, tried=True):
     """Grade. After a few submissions, each thread does so in a process of its own.
 
-    If `tried`, skip the test of the sandbox, which takes half of so short a run.
+    If `tried`, skip the test of the sandbox, which takes half of such a short run.
     """
-    own_process.FEW = few
+    own_process.CALLS_BEFORE_OWN_PROCESS = few
     if tried:
         worker.probe = lambda bundle: None
     class_run.grade_class(course, CHAPTER, jobs=2)
@@ -49,7 +47,7 @@ def run(course, few=sys.maxsize, tried=True):
 
 def state(course):
     """Return everything that a run writes: scores, origins of the autograded notebooks, pages, reports."""
-    scores = computed_scores(open_coursedir(course, CHAPTER))
+    scores = computed_scores(course)
     marks = {path.parent.parent.name: mark(path) for path in (course / "autograded").glob(f"*/*/{CHAPTER}.ipynb")}
     pages = {path.parent.parent.name: path.read_bytes() for path in (course / "feedback").glob(f"*/*/{CHAPTER}.html")}
     return scores, marks, pages, sorted(path.name for path in (course / "reports" / CHAPTER).glob("*.json"))
@@ -99,7 +97,7 @@ def _forget(course):
     """Delete everything that grading wrote."""
     for step in ("autograded", "feedback", "reports"):
         shutil.rmtree(course / step, ignore_errors=True)
-    with Gradebook(open_coursedir(course, CHAPTER).db_url) as gradebook:
+    with open_gradebook(course) as gradebook:
         for student in list(gradebook.students):
             gradebook.remove_student(student.id)
 

@@ -3,12 +3,17 @@
 from datetime import datetime, timedelta
 
 import pytest
-from nbgrader.apps.api import NbGraderAPI
 
-from autograder.gradebook import hand_in_times
-from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.marks import score_after_penalty
-from tests.autograder.gradebook.graded_course import exported, graded, open_gradebook, page
+from autograder.scores import hand_in_times
+from autograder.scores.marks import Mark, Marks
+from tests.autograder.gradebook.graded_course import (
+    exported,
+    formgrader_of,
+    grade_by_hand,
+    graded,
+    open_gradebook,
+    page,
+)
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -23,14 +28,22 @@ TEN = datetime(2026, 2, 3, 10)
     ("moodle", False, TEN, NOON, (TEN, hand_in_times.TABLE)),
     ("canvas", True, TEN, NOON, (TEN, hand_in_times.TABLE)),
     ("moodle", False, None, NOON, (None, hand_in_times.UNKNOWN)),
-    ("canvas", False, None, NOON, (NOON, hand_in_times.LATE_MARK)),
-    ("canvas", True, None, NOON, (NOON + timedelta(seconds=1), hand_in_times.LATE_MARK)),
+    ("canvas", False, None, NOON, (NOON, hand_in_times.LATE_LABEL)),
+    ("canvas", True, None, NOON, (NOON + timedelta(seconds=1), hand_in_times.LATE_LABEL)),
     ("canvas", True, None, None, (None, hand_in_times.NO_DUE_DATE)),
     ("folders", False, None, NOON, (TEN, hand_in_times.FILE)),
 ])  # fmt: skip
 def test_the_time_of_handing_in(platform, marked_late, in_table, due, expected):
     ten_in_utc = 1_770_112_800.9
     assert hand_in_times.time_handed_in(platform, marked_late, ten_in_utc, in_table, due) == expected
+
+
+@pytest.mark.parametrize("text", [
+    "2026-02-03 12:00:00 UTC", "2026-02-03 12:00:00.000 UTC", "2026-02-03 12:00", "2026-02-03 13:00:00 Europe/Berlin",
+    "2026-02-03 07:00:00 EST", "2026-02-03 13:00:00 +0100", "2026-02-03T13:00:00+01:00", "2026-02-03 12:00:00 Nowhere",
+])  # fmt: skip
+def test_a_timestamp_may_have_a_zone(text):
+    assert hand_in_times.read_timestamp(text.encode()) == NOON
 
 
 def test_seconds_late():
@@ -45,7 +58,7 @@ def test_an_extension_moves_the_due_date():
 
 
 def test_a_penalty_takes_no_more_than_the_score():
-    assert score_after_penalty(25, 2.5) == 22.5 and score_after_penalty(3, 5) == 0
+    assert Marks({"a": Mark(25, None, None)}, 2.5).total == 22.5 and Marks({"a": Mark(3, None, None)}, 5).total == 0
 
 
 def test_a_written_timestamp_is_read_as_it_was():
@@ -97,7 +110,7 @@ def penalty(course):
 
 def test_a_late_penalty_is_in_gradebook_page_and_export(late, tmp_path):
     assert penalty(late) == 2
-    assert "23 of 25 points" in page(late) and "Handed in late: 2 points were taken off." in page(late)
+    assert "20 of 22 points" in page(late) and "Handed in late: 2 points were taken off." in page(late)
     assert float(exported(late, tmp_path)["ada"]["late_submission_penalty"]) == 2
 
 
@@ -106,12 +119,10 @@ def test_a_lower_manual_score_gives_no_total_below_zero(late, tmp_path):
     """nbgrader limits a penalty to the score at the time. A manual score may be lower."""
     due(late, "2026-02-01 10:00:00 UTC")
     graded(late)
-    with open_gradebook(late) as gradebook:
-        gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").manual_score = 0
-        gradebook.db.commit()
+    grade_by_hand(late, "check-softmax", manual_score=0)
     graded(late)
-    assert penalty(late) == 21 and float(exported(late, tmp_path)["ada"]["score"]) == 0
-    assert ">0 of 25 points" in page(late)
+    assert penalty(late) == 18 and float(exported(late, tmp_path)["ada"]["score"]) == 0
+    assert ">0 of 22 points" in page(late)
 
 
 @pytest.fixture
@@ -125,21 +136,19 @@ def half(course, hand_in, contents, run):
 
 
 def test_a_score_set_by_hand_changes_the_penalty_at_the_next_grading(half, run):
-    assert penalty(half) == 12.5
-    with open_gradebook(half) as gradebook:
-        gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada").manual_score = 0
-        gradebook.db.commit()
+    assert penalty(half) == 11
+    grade_by_hand(half, "check-softmax", manual_score=0)
     assert "1 student would get a different score" in run("grade", CHAPTER, "--dry-run")[1]
     row = graded(half)["ada"]
     assert row.reused and row.why == "the penalty for late work changed"
-    assert penalty(half) == 10.5 and "10.5 of 25 points" in page(half)
+    assert penalty(half) == 9 and "9 of 22 points" in page(half)
     assert not graded(half)["ada"].written
 
 
 def test_an_answer_with_points_changes_the_penalty_at_once(half, run):
     (half / "submitted/ada" / CHAPTER / "regrade.txt").write_text("softmax: why")
     assert run("answer", "ada", CHAPTER, "softmax", "No.", "--points", "0")[0] == 0
-    assert penalty(half) == 10.5
+    assert penalty(half) == 9
     assert not graded(half)["ada"].written
 
 
@@ -154,10 +163,10 @@ def test_another_due_date_changes_the_penalty(late):
     due(late, "2026-02-03 11:30:00 UTC")
     row = graded(late)["ada"]
     assert row.reused and row.why == "the due date or the time of handing in changed"
-    assert penalty(late) == 0.5 and "24.5 of 25 points" in page(late)
+    assert penalty(late) == 0.5 and "21.5 of 22 points" in page(late)
     due(late, "2026-02-04 10:00:00 UTC")
     graded(late)
-    assert not penalty(late) and "25 of 25 points" in page(late)
+    assert not penalty(late) and "22 of 22 points" in page(late)
 
 
 def test_an_extension_changes_the_penalty(late):
@@ -181,6 +190,5 @@ def test_a_newer_timestamp_counts_for_nbgrader_and_late_penalties(course, hand_i
     path = hand_in("ada", contents["perfect"])
     (path.parent / "timestamp.txt").write_text("2026-02-03 10:00:00 UTC")
     graded(course)
-    directory = open_coursedir(course, CHAPTER)
-    assert NbGraderAPI(directory, config=directory.config).get_autograded_students(CHAPTER) == {"ada"}
+    assert formgrader_of(course).get_autograded_students(CHAPTER) == {"ada"}
     assert (course / "autograded/ada" / CHAPTER / "timestamp.txt").read_text().startswith("2026-02-03 10:00:00")

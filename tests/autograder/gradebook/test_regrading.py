@@ -115,7 +115,7 @@ def test_a_request_is_kept_listed_answered_and_shown(course, download, run, cont
     html = page(course, ADA)
     assert "Right, <em>thank you</em>." in html and html.count("has not answered yet") == 1
     assert "3 of 4 points <span" in html and "set by your instructor" in html
-    assert float(exported(course, tmp_path)[ADA]["score"]) == 21 + 3
+    assert float(exported(course, tmp_path)[ADA]["score"]) == 18 + 3
     with open_gradebook(course) as gradebook:
         grade = gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, ADA)
         assert grade.manual_score == 3

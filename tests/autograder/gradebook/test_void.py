@@ -5,14 +5,12 @@ import json
 import shutil
 
 import pytest
-from nbgrader.api import SubmittedAssignment
 
 from autograder.cli.main import main
-from autograder.gradebook import late_penalty
+from autograder.gradebook import counting
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.hand_in_times import TIMESTAMP
-from tests.autograder.gradebook.graded_course import exported, graded, open_gradebook, page
-from tests.autograder.gradebook.test_manual_scores import grade_by_hand
+from autograder.scores.hand_in_times import TIMESTAMP
+from tests.autograder.gradebook.graded_course import exported, grade_by_hand, graded, open_gradebook, page
 from tests.choosing import thinned
 from tests.conftest import CHAPTER
 
@@ -21,7 +19,7 @@ pytestmark = pytest.mark.grading
 
 @pytest.fixture(scope="session")
 def graded_pair(made_once, released_course, contents):
-    """Return the folder of a graded course: ada's softmax is wrong (0 of 4), and everything of bob's is right."""
+    """Return the folder of a graded course: ada's softmax is wrong (0 of 4), and bob has everything right."""
 
     def make(folder):
         course = shutil.copytree(released_course, folder / "course")
@@ -53,7 +51,7 @@ def table(path):
         return list(csv.DictReader(lines))
 
 
-BEFORE = {"ada": (21, 0, 25), "bob": (25, 0, 25)}
+BEFORE = {"ada": (18, 0, 22), "bob": (22, 0, 22)}
 
 
 def test_credit_gives_everyone_who_handed_in_the_full_points(course, run, hand_in, contents):
@@ -62,15 +60,15 @@ def test_credit_gives_everyone_who_handed_in_the_full_points(course, run, hand_i
     code, out = run("void", "softmax", "--credit-all")
     assert code == 0
     assert "`softmax` is void: everyone who handed in gets its full points." in out
-    assert "1 of 2 scores changed. 01_attention has 25 points." in out
-    assert scores(course) == {"ada": (25, 0, 25), "bob": (25, 0, 25)}
+    assert "1 of 2 scores changed. 01_attention has 22 points." in out
+    assert scores(course) == {"ada": (22, 0, 22), "bob": (22, 0, 22)}
     rows = {row["student_id"]: row for row in table_of_export(course, run)}
-    assert rows["ada"]["score"] == "25.0" and rows["absent"]["score"] == ""
+    assert rows["ada"]["score"] == "22.0" and rows["absent"]["score"] == ""
     # A student who hands in afterwards gets them too, whatever is in the file.
     hand_in("blank", contents["blank"])
     hand_in("unreadable", b"")
     graded(course)
-    assert scores(course)["blank"] == scores(course)["unreadable"] == (4, 0, 25)
+    assert scores(course)["blank"] == scores(course)["unreadable"] == (4, 0, 22)
 
 
 def table_of_export(course, run, *words):
@@ -83,28 +81,28 @@ def test_drop_takes_an_exercise_out_of_score_and_maximum(course, run, tmp_path):
     code, out = run("void", "softmax", "--drop")
     assert code == 0
     assert "`softmax` is void: it counts neither in the score nor in the maximum." in out
-    assert "1 of 2 scores changed. 01_attention has 21 points instead of 25." in out
-    assert scores(course) == {"ada": (21, 0, 21), "bob": (21, 0, 21)}
-    assert {(row["score"], row["max_score"]) for row in table_of_export(course, run)} == {("21.0", "21.0")}
-    assert {(row["score"], row["max_score"]) for row in exported(course, tmp_path).values()} == {("21.0", "21.0")}
+    assert "1 of 2 scores changed. 01_attention has 18 points instead of 22." in out
+    assert scores(course) == {"ada": (18, 0, 18), "bob": (18, 0, 18)}
+    assert {(row["score"], row["max_score"]) for row in table_of_export(course, run)} == {("18.0", "18.0")}
+    assert {(row["score"], row["max_score"]) for row in exported(course, tmp_path).values()} == {("18.0", "18.0")}
     points, *people = table_of_export(course, run, "--to", "canvas")
-    assert points[CHAPTER] == "21.0" and {row[CHAPTER] for row in people} == {"21.0"}
-    assert {row[CHAPTER] for row in table_of_export(course, run, "--to", "moodle")} == {"21.0"}
+    assert points[CHAPTER] == "18.0" and {row[CHAPTER] for row in people} == {"18.0"}
+    assert {row[CHAPTER] for row in table_of_export(course, run, "--to", "moodle")} == {"18.0"}
 
 
 def test_a_platforms_table_with_the_old_maximum_is_refused_or_scaled(course, run, tmp_path):
     run("void", "softmax", "--drop")
     worksheet = tmp_path / "worksheet.csv"
     worksheet.write_text(
-        "Identifier,Username,Grade,Maximum grade,Last modified (grade)\nParticipant 1,ada,,25.00,-\n"
-        "Participant 2,bob,,25.00,-\n"
+        "Identifier,Username,Grade,Maximum grade,Last modified (grade)\nParticipant 1,ada,,22.00,-\n"
+        "Participant 2,bob,,22.00,-\n"
     )
     into = ["export", CHAPTER, "--to", "moodle", "--into", str(worksheet), "--output", str(tmp_path / "filled.csv")]
     code, out = run(*into)
-    assert code == 2 and "Moodle gives up to 25 points for 01_attention, the course 21" in out
+    assert code == 2 and "Moodle gives up to 22 points for 01_attention, the course 18" in out
     code, out = run(*into, "--scale")
-    assert code == 0 and "multiplied by 1.19048" in out
-    assert [row["Grade"] for row in table(tmp_path / "filled.csv")] == ["25.0", "25.0"]
+    assert code == 0 and "multiplied by 1.22222" in out
+    assert [row["Grade"] for row in table(tmp_path / "filled.csv")] == ["22.0", "22.0"]
 
 
 @pytest.mark.parametrize("flag", thinned(["--credit-all", "--drop"], ["--drop"], "the other rule"))
@@ -120,11 +118,22 @@ def test_undo_restores_scores_maximum_and_pages(course, run, flag):
     assert "`softmax` is not void" in run("void", "softmax", "--undo")[1]
 
 
+def test_undo_restores_what_grading_computed_and_reads_no_output(course, run):
+    run("void", "softmax", "--drop")
+    for path in (course / "autograded").rglob("*.ipynb"):
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            cell |= {"outputs": []} if cell["cell_type"] == "code" else {}
+        path.write_text(json.dumps(notebook), encoding="utf-8")
+    run("void", "softmax", "--undo")
+    assert scores(course) == BEFORE
+
+
 @pytest.mark.parametrize(
     ("flag", "expected"),
     [
-        ("--drop", (21, 21)),
-        pytest.param("--credit-all", (25, 25), marks=pytest.mark.thorough("another rule, kept in the same way")),
+        ("--drop", (18, 18)),
+        pytest.param("--credit-all", (22, 22), marks=pytest.mark.thorough("another rule, kept in the same way")),
     ],
 )
 def test_a_void_outlives_regrading_resubmission_and_release(course, run, hand_in, contents, flag, expected):
@@ -141,26 +150,26 @@ def test_a_void_outlives_regrading_resubmission_and_release(course, run, hand_in
     run("grade", CHAPTER)
     assert all((raw, points) == expected for raw, _, points in scores(course).values())
     run("void", "softmax", "--undo")
-    assert {student: raw for student, (raw, _, _) in scores(course).items()} == {"ada": 25, "bob": 21}
+    assert {student: raw for student, (raw, _, _) in scores(course).items()} == {"ada": 22, "bob": 18}
 
 
 def test_a_void_can_change_its_kind(course, run):
     run("void", "softmax", "--drop")
     code, out = run("void", "softmax", "--credit-all")
-    assert code == 0 and "01_attention has 25 points instead of 21." in out
-    assert scores(course) == {"ada": (25, 0, 25), "bob": (25, 0, 25)}
+    assert code == 0 and "01_attention has 22 points instead of 18." in out
+    assert scores(course) == {"ada": (22, 0, 22), "bob": (22, 0, 22)}
 
 
 def test_scores_given_by_hand_before_are_set_aside_and_come_back(course, run):
     grade_by_hand(course, "check-softmax", manual_score=3, extra_credit=1)
     graded(course)
     run("void", "softmax", "--drop")
-    assert scores(course)["ada"] == (21, 0, 21)
-    run("void", "softmax", "--drop")  # a second time changes nothing, and loses nothing
+    assert scores(course)["ada"] == (18, 0, 18)
+    run("void", "softmax", "--drop")  # voiding a second time changes nothing, and loses nothing
     run("void", "softmax", "--credit-all")
-    assert scores(course)["ada"] == (25, 0, 25)
+    assert scores(course)["ada"] == (22, 0, 22)
     run("void", "softmax", "--undo")
-    assert scores(course)["ada"] == (25, 0, 25)
+    assert scores(course)["ada"] == (22, 0, 22)
     with open_gradebook(course) as gradebook:
         grade = gradebook.find_grade("check-softmax", CHAPTER, CHAPTER, "ada")
         assert (grade.auto_score, grade.manual_score, grade.extra_credit) == (0, 3, 1)
@@ -171,10 +180,10 @@ def test_a_score_given_by_hand_afterwards_counts(course, run):
     run("void", "softmax", "--credit-all")
     grade_by_hand(course, "check-softmax", manual_score=1)
     graded(course, force=True)
-    assert scores(course)["ada"] == (22, 0, 25)
+    assert scores(course)["ada"] == (19, 0, 22)
     assert "1 of 4 points" in page(course)
     run("void", "softmax", "--undo")
-    assert scores(course)["ada"] == (22, 0, 25)
+    assert scores(course)["ada"] == (19, 0, 22)
 
 
 @pytest.mark.thorough("test_late_work shows the same for other new scores")
@@ -183,20 +192,20 @@ def test_the_penalty_for_late_work_follows_the_new_score(course, run):
         (course / "submitted" / student / CHAPTER / TIMESTAMP).write_text("2026-02-04 12:00:00 UTC")
     run("due", CHAPTER, "--at", "2026-02-03 12:00+00:00", "--late", "50%", "2026-02-10")
     run("grade", CHAPTER)
-    assert scores(course) == {"ada": (21, 10.5, 25), "bob": (25, 12.5, 25)}
+    assert scores(course) == {"ada": (18, 9, 22), "bob": (22, 11, 22)}
     run("void", "softmax", "--credit-all")
-    assert scores(course) == {"ada": (25, 12.5, 25), "bob": (25, 12.5, 25)}
+    assert scores(course) == {"ada": (22, 11, 22), "bob": (22, 11, 22)}
     assert "0 students would get a different score" in run("grade", CHAPTER, "--dry-run", "--force")[1]
     run("void", "softmax", "--undo")
-    assert scores(course) == {"ada": (21, 10.5, 25), "bob": (25, 12.5, 25)}
+    assert scores(course) == {"ada": (18, 9, 22), "bob": (22, 11, 22)}
 
 
 @pytest.mark.parametrize(("flag", "total", "sentence"), [
     pytest.param(
-        *("--credit-all", "25 of 25", "`softmax` is void: everyone who handed in gets its full points."),
+        *("--credit-all", "22 of 22", "`softmax` is void: everyone who handed in gets its full points."),
         marks=pytest.mark.thorough("the other rule"),
     ),
-    ("--drop", "21 of 21", "`softmax` is void: it counts neither in the score nor in the maximum."),
+    ("--drop", "18 of 18", "`softmax` is void: it counts neither in the score nor in the maximum."),
 ])  # fmt: skip
 def test_a_dry_run_shows_the_score_as_an_export_would(course, run, hand_in, contents, flag, total, sentence):
     run("void", "softmax", flag)
@@ -212,7 +221,7 @@ def test_a_dry_run_shows_the_score_as_an_export_would(course, run, hand_in, cont
 def test_the_table_of_grade_names_the_void_and_no_student_for_it(course, run):
     run("void", "softmax", "--drop")
     _, out = run("grade", CHAPTER)
-    assert "(void)" in out and "(21)" in out and "(4)" not in out.split("\n\n")[0].splitlines()[1].split()[0]
+    assert "(void)" in out and "(18)" in out and "(4)" not in out.split("\n\n")[0].splitlines()[1].split()[0]
     assert "`softmax` is void: it counts neither in the score nor in the maximum." in out
     assert "The gradebook differs" not in out
     run("void", "softmax", "--credit-all")
@@ -225,14 +234,14 @@ def test_the_page_tells_the_student(course, run):
     run("grade", CHAPTER)
     html = page(course)
     credit = "<code>softmax</code> is void: everyone who handed in gets its full points."
-    assert credit in html and "25 of 25 points" in html
+    assert credit in html and "22 of 22 points" in html
     assert "A known mistake" not in html and "First thing wrong" not in html  # a broken question proves nothing
     assert "Nothing is left to do. Every other exercise passes." in html
     run("void", "softmax", "--drop")
     run("grade", CHAPTER)
     html = page(course)
     assert "<code>softmax</code> is void: it counts neither in the score nor in the maximum." in html
-    assert "21 of 21 points" in html and "0 of 4 points" not in html and "0 of 0 points" not in html
+    assert "18 of 18 points" in html and "0 of 4 points" not in html and "0 of 0 points" not in html
 
 
 def test_the_class_report_names_the_void(course, run):
@@ -242,7 +251,7 @@ def test_the_class_report_names_the_void(course, run):
     pages = [path.read_text(encoding="utf-8") for path in (course / "report").rglob("*.html")]
     sentence = "<code>softmax</code> is void: it counts neither in the score nor in the maximum."
     assert len(pages) == 3 and all(sentence in html for html in pages)
-    assert any("21 of 21 points" in html for html in pages)
+    assert any("18 of 18 points" in html for html in pages)
     assert not any("Where the gradebook differs" in html for html in pages)
 
 
@@ -301,14 +310,13 @@ def test_a_run_that_was_killed_before_the_gradebook_was_written_is_completed(cou
     grade_by_hand(course, "check-softmax", manual_score=3)
     run("grade", CHAPTER)
     with monkeypatch.context() as patch:
-        patch.setattr(late_penalty, "late_penalty", killed)
-        patch.setattr(SubmittedAssignment, "total_seconds_late", 1)
+        patch.setattr(counting.Counting, "with_penalty", killed)
         assert run("void", "softmax", "--drop")[0] == 2
-    assert scores(course)["ada"][0] == 24
+    assert scores(course)["ada"][0] == 21
     run("void", "softmax", "--drop")
-    assert scores(course)["ada"] == (21, 0, 21)
+    assert scores(course)["ada"] == (18, 0, 18)
     run("void", "softmax", "--undo")
-    assert scores(course)["ada"] == (24, 0, 25)
+    assert scores(course)["ada"] == (21, 0, 22)
 
 
 def test_the_file_is_the_owners_alone(course, run):

@@ -9,12 +9,11 @@ import shutil
 import pytest
 
 from autograder.gradebook import class_run
-from autograder.gradebook.coursedir import open_coursedir
-from autograder.gradebook.queries import computed_scores
+from tests.autograder.gradebook.graded_course import computed_scores
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
-FULL = 25
+FULL = 22
 
 
 def cell(notebook, name):
@@ -178,9 +177,9 @@ def graded(released_course, perfect, tmp_path_factory):
     (folders["misnamed"] / f" {CHAPTER} (1).ipynb").write_bytes(dump(perfect))
     (folders["no time"] / "timestamp.txt").write_text("yesterday, I think")
     _strange_files(folders["strange files beside"], course)
-    before = _fingerprint(course / "submitted"), sorted(course.parent.iterdir())
+    before = _digest(course / "submitted"), sorted(course.parent.iterdir())
     rows = {row.student: row for row in class_run.grade_class(course, CHAPTER)}
-    assert before == (_fingerprint(course / "submitted"), sorted(course.parent.iterdir()))
+    assert before == (_digest(course / "submitted"), sorted(course.parent.iterdir()))
     return rows, course
 
 
@@ -194,7 +193,7 @@ def _strange_files(folder, course):
     os.mkfifo(folder / "pipe")
 
 
-def _fingerprint(folder):
+def _digest(folder):
     files = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
@@ -212,10 +211,10 @@ def test_every_submission_gets_its_score_and_its_notes(graded, student):
 @pytest.mark.parametrize("student", ROWS)
 def test_the_gradebook_and_the_feedback_agree_with_the_report(graded, student):
     rows, course = graded
-    scores = computed_scores(open_coursedir(course, CHAPTER))
+    scores = computed_scores(course)
     assert sum(scores[student].values()) == ROWS[student][1]
     page = (course / "feedback" / student / CHAPTER / f"{CHAPTER}.html").read_text(encoding="utf-8")
-    assert f"{ROWS[student][1]} of 25 points" in page
+    assert f"{ROWS[student][1]} of 22 points" in page
     if rows[student].report.trouble:
         assert "This submission could not be graded" in page
 

@@ -49,7 +49,7 @@ def test_workers_that_start_together_share_one_copy(tmp_path):
 
 def test_unused_bundles_are_removed_when_a_new_one_comes(tmp_path):
     old, used = unpacked(zipped("old"), tmp_path), unpacked(zipped("used"), tmp_path)
-    half = tmp_path / ".half"  # of a killed run
+    half = tmp_path / ".half"  # the folder of a killed run
     half.mkdir()
     for folder in (old, used):
         os.utime(folder, (time.time() - KEPT_SECONDS - 1,) * 2)
@@ -59,7 +59,7 @@ def test_unused_bundles_are_removed_when_a_new_one_comes(tmp_path):
 
 
 def test_a_graded_bundle_has_no_answer_keys(tmp_path):
-    """They hold the results of runs that a secret case asks to predict, too."""
+    """The keys also hold the results of runs that a secret case asks to predict."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name in ("check/keys/predicted_ablations.npz", "check/chapters/10_project.json"):

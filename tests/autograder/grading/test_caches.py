@@ -1,4 +1,4 @@
-"""A function that passes, but returns another cache, does not cost the points of those that take the cache."""
+"""A function that passes but returns another cache does not cost the points of the functions that take that cache."""
 
 from types import SimpleNamespace
 
@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from autograder.authoring.make_key import make_lazy_key
-from autograder.grading.caches import returns_another_cache, sentence_about_caches
-from autograder.grading.follow_through import follow_through
-from autograder.grading.questions import exercises_by_name, judge_exercise
+from autograder.grading.follow_through import follow_through, returns_another_cache, sentence_about_caches
+from autograder.grading.judging import exercises_by_name, judge_exercise
 from autograder.sandbox import Budget, Limits
 from check.calling import Outcome, run
 from solutions import training
@@ -68,7 +67,7 @@ def test_a_function_that_fails_with_it_runs_again_with_a_right_one(exercises, qu
     def sandboxed(cells, calls, answered, distributions):
         runs.append(tuple(answered.modules))
         outcomes = [run(training.train_step, case.inputs) for case in step.cases]
-        return SimpleNamespace(outcomes=outcomes, questions={STEP: 1}, notes=[])
+        return SimpleNamespace(outcomes=outcomes, answered_calls={STEP: 1}, notes=[])
 
     assignment = SimpleNamespace(
         released=SimpleNamespace(chapter="09_training"),

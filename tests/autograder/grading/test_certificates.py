@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.x509.oid import NameOID
 
 from autograder.cli.main import main
-from autograder.grading import addresses, certificates, cluster
+from autograder.grading import certificates, cluster
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -107,16 +107,16 @@ def names(monkeypatch):
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.10", "[::1]", "localhost", "here"])
 def test_this_machine_needs_no_certificates(host, names):
-    assert addresses.reason_to_refuse(f"tcp://{host}:8786", certified=False, trusting=False) == ""
-    assert addresses.reason_to_refuse(f"{host}:8786", certified=False, trusting=False) == ""
+    assert cluster.reason_to_refuse(f"tcp://{host}:8786", certified=False, trusting=False) == ""
+    assert cluster.reason_to_refuse(f"{host}:8786", certified=False, trusting=False) == ""
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "0.0.0.0", "[2001:db8::1]", "[::ffff:192.0.2.1]", "elsewhere", "both"])
 def test_another_machine_needs_certificates(host, names):
     for address in (f"tcp://{host}:8786", f"{host}:8786"):
-        why = addresses.reason_to_refuse(address, certified=False, trusting=False)
+        why = cluster.reason_to_refuse(address, certified=False, trusting=False)
         assert "run code on its workers" in why and f"say --scheduler tls://{host}:8786 --tls FOLDER" in why
-        assert addresses.reason_to_refuse(address, certified=False, trusting=True) == ""
+        assert cluster.reason_to_refuse(address, certified=False, trusting=True) == ""
 
 
 @pytest.mark.parametrize(("arguments", "words"), [

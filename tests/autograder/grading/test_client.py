@@ -1,10 +1,13 @@
 """The threads of this process, which run the tasks of grading unless a scheduler is named."""
 
+import os
 from threading import Barrier
 
 import pytest
 
 from autograder.grading.client import connected
+from autograder.grading.jobs import DEFAULT_JOBS, default_jobs
+from autograder.layout import REPO
 
 pytestmark = pytest.mark.grading
 
@@ -19,6 +22,12 @@ def test_as_many_tasks_run_at_once_as_there_are_jobs():
         works = [client.submit(both.wait, 60, pure=False) for _ in range(2)]
         assert sum(client.ncores().values()) == 2
         assert sorted(work.result() for work in works) == [0, 1]
+
+
+def test_without_jobs_one_task_runs_per_processor_as_the_book_says():
+    with connected() as client:
+        assert sum(client.ncores().values()) == default_jobs() == os.cpu_count()
+    assert f"`--jobs`: {DEFAULT_JOBS}" in (REPO / "chapters" / "course.md").read_text(encoding="utf-8")
 
 
 def test_a_task_gets_the_results_of_other_tasks():

@@ -67,7 +67,7 @@ def test_a_cluster_with_certificates_grades(course, hand_in, contents, started, 
             if connection.status == psutil.CONN_LISTEN
         }
     scores = [line.split()[-1] for line in capsys.readouterr().out.splitlines() if line.startswith(("ada", "bob"))]
-    assert scores == ["25", "0"] and listening == {"127.0.0.1"}
+    assert scores == ["22", "0"] and listening == {"127.0.0.1"}
 
 
 @pytest.mark.parametrize("whose", [None, "other"])
@@ -104,7 +104,7 @@ def test_a_cluster_without_workers_says_how_to_start_one(
     assert f"`{certificates.worker_command(started[1], folder)}`" in capsys.readouterr().err
 
 
-# A machine with the certificate can run any worker. This one answers each submission in another hostile way.
+# A machine with the certificate can run any worker. This one answers each submission in a different hostile way.
 HOSTILE = """
 import distributed
 from autograder.grading import replies
@@ -151,7 +151,7 @@ def test_the_replies_of_a_hostile_worker_run_nothing_here(course, hand_in, conte
     # Dask tries to unpickle an exception on the machine that raised it: there the code does run.
     assert [file.name for file in ran.iterdir()] == [str(process.pid)] and process.pid != os.getpid()
     assert "printed by a worker" not in printed.out + printed.err
-    assert re.search("^honest .* 25$", printed.out, re.M) and "1 graded" in printed.out
+    assert re.search("^honest .* 22$", printed.out, re.M) and "1 graded" in printed.out
     assert "object and raises: NoReport: a worker could not start" in printed.err
     assert "text: NoReport: a worker answered with something that is not a reply" in printed.err
     assert "generous: NoReport: a worker answered with an impossible score for softmax" in printed.err

@@ -1,4 +1,4 @@
-"""An exercise depends on those that its reference calls and on those that its code names."""
+"""An exercise depends on those that the student's code names."""
 
 from types import SimpleNamespace
 
@@ -9,10 +9,9 @@ from autograder.grading.dependencies import exercises_called, exercises_to_answe
 pytestmark = pytest.mark.grading
 
 
-def exercises(*, solved_by=(), **uses):
-    """Return a to d, in this order. uses: what the reference of each calls. solved_by: what would solve d."""
-    solvers = {"d": solved_by}
-    return {name: SimpleNamespace(uses=uses.get(name, ()), solved_by=solvers.get(name, ())) for name in "abcd"}
+def exercises(solved_by=()):
+    """Return a to d, in this order. solved_by: what would solve d."""
+    return {name: SimpleNamespace(solved_by=solved_by if name == "d" else ()) for name in "abcd"}
 
 
 def called_by_d(*sources):
@@ -20,13 +19,15 @@ def called_by_d(*sources):
 
 
 def test_only_earlier_exercises_that_are_called_are_answered():
-    some = exercises(a="c", b="a", c="bd", d="d")
-    assert exercises_to_answer(some, exercises_called(some, [])) == {"a": (), "b": ("a",), "c": ("a", "b"), "d": ()}
+    calls = {"a": "c(x)", "b": "a(x)", "c": "b(d(x))", "d": "d(x)"}
+    called = exercises_called(exercises(), [f"def {name}(x): return {call}" for name, call in calls.items()])
+    assert exercises_to_answer(exercises(), called) == {"a": (), "b": ("a",), "c": ("a", "b"), "d": ()}
 
 
 def test_what_would_solve_an_exercise_is_not_answered_for_it():
-    some = exercises(c="b", d="c", solved_by={"b"})
-    assert exercises_to_answer(some, exercises_called(some, []))["d"] == ("c",)
+    some = exercises(solved_by={"b"})
+    called = exercises_called(some, ["def c(x): return b(x)", "def d(x): return c(x)"])
+    assert exercises_to_answer(some, called)["d"] == ("c",)
 
 
 def test_an_exercise_that_the_code_names_counts():
@@ -37,7 +38,7 @@ def test_an_exercise_that_the_code_names_counts():
 
 def test_an_exercise_that_a_helper_names_counts():
     assert called_by_d("import math\ndef d(x): return once(x)", "def once(x): return twice(x)", "twice = b") == ("b",)
-    assert called_by_d("def d(x): return c(x)", "def c(x): return b(x)") == ("c",)  # which calls b itself
+    assert called_by_d("def d(x): return c(x)", "def c(x): return b(x)") == ("c",)  # c calls b itself
 
 
 def test_what_only_looks_like_a_call_does_not_count():

@@ -20,7 +20,7 @@ from autograder.grading import grade
 from autograder.grading.assignment import open_assignment, seeds_of
 from autograder.grading.dependencies import exercises_called, exercises_to_answer
 from autograder.grading.follow_through import functions_to_answer, is_better, runs_together, with_answers
-from autograder.grading.questions import exercises_by_name
+from autograder.grading.judging import exercises_by_name
 from autograder.grading.submitted_file import File
 from autograder.layout import chapter_names
 from autograder.sandbox import CHAPTER_DISTRIBUTIONS, AnsweredFunctions, Budget, Call, Cell, MachineTooBusy, run
@@ -118,9 +118,9 @@ def stub_of(assignment, name):
 
 def test_a_wrong_function_costs_only_its_own_points(graded):
     report, _ = graded(softmax=NEXT_ROW)
-    assert report.earned == 25 - 4
+    assert report.earned == 22 - 4
     answered = {result.function: result.answered for result in report.results if result.answered}
-    assert answered == dict.fromkeys(["attention_weights", "attention", "self_attention"], ("softmax",))
+    assert answered == dict.fromkeys(["attention_weights", "attention"], ("softmax",))
     assert report.notes == report.log == ()
 
 
@@ -138,7 +138,7 @@ def test_a_long_experiment_is_not_executed_again(graded):
     helper = "def helper(x):\n    return np.exp(x)\n" + LONG.format(t="clock", end="finish")
     with_helper = "def softmax(scores):\n    exps = helper(scores)\n    return exps / exps.sum(axis=-2, keepdims=True)"
     report, runs = graded(softmax=with_helper, own=[helper, experiment])
-    assert report.earned == 25 - 4
+    assert report.earned == 22 - 4
     first, second = ([cell for cell in cells if "own" in cell] for _, _, cells, _ in runs)
     assert first == ["1 of your own", "2 of your own"]
     assert second == ["1 of your own"]
@@ -148,7 +148,7 @@ def test_a_function_in_the_cell_of_another_exercise_is_run_again_too(graded, ass
     sources = {cell["id"]: "".join(cell["source"]) for cell in perfect["cells"]}
     both = "\n\n\n".join(sources[name] for name in ("attention_weights", "attention"))
     report, _ = graded(softmax=NEXT_ROW, attention_weights=stub_of(assignment, "attention_weights"), attention=both)
-    assert report.earned == 25 - 4
+    assert report.earned == 22 - 4
 
 
 def test_an_import_of_a_given_cell_may_be_used(graded, assignment):
@@ -162,7 +162,7 @@ def attention(queries, keys, values):
 """
     assert any("import itertools" in assignment.released.source(i) for i in assignment.released.given)
     report, _ = graded(attention=source)
-    assert report.earned == 25
+    assert report.earned == 22
 
 
 WITH_SOFTMAX = """\
@@ -176,7 +176,7 @@ def shares(queries, keys):
 
 def test_an_exercise_may_call_one_that_its_reference_does_not_call(graded):
     report, _ = graded(softmax=NEXT_ROW, repaired_attention=WITH_SOFTMAX)
-    assert report.earned == 25 - 4 and report.result("repaired_attention").answered == ("softmax",)
+    assert report.earned == 22 - 4 and report.result("repaired_attention").answered == ("softmax",)
 
 
 def test_an_exercise_is_not_run_again_with_one_that_solves_it(graded):
@@ -191,12 +191,12 @@ MISSING, RAISES, ENDLESS = "# gone", "raise ValueError", "def softmax(scores):\n
 
 @pytest.mark.parametrize("softmax", thinned([MISSING, RAISES, ENDLESS], [MISSING], "another such function"))
 def test_a_missing_or_endless_function_costs_no_more_than_a_wrong_one(graded, softmax):
-    assert graded(STOPPED, softmax=softmax, self_attention="# gone too")[0].earned == 25 - 4 - 3
+    assert graded(STOPPED, softmax=softmax, attention="# gone too")[0].earned == 22 - 4 - 4
 
 
 def test_an_unwritten_function_costs_no_more_than_a_wrong_one(graded, assignment):
     report, _ = graded(softmax=stub_of(assignment, "softmax"), attention=DIRECT)
-    assert report.earned == 25 - 4
+    assert report.earned == 22 - 4
     assert report.result("softmax").verdict.kind == "blank"
 
 
@@ -242,13 +242,13 @@ def test_without_time_nothing_runs_again(graded, monkeypatch):
 
 
 def test_what_only_the_wall_clock_stopped_counts_only_if_nothing_else_is_graded(graded):
-    sleeping = "import time\ndef self_attention(**inputs):\n    time.sleep(600)"
+    sleeping = "import time\ndef attention(**inputs):\n    time.sleep(600)"
     limits = replace(PATIENT, call_seconds=300.0, wall_factor=0.01)
     with pytest.raises(MachineTooBusy, match="wall clock"):
-        graded(limits, alone=False, self_attention=sleeping)
-    report, _ = graded(limits, self_attention=sleeping)
-    assert report.earned == 25 - 3
-    assert report.result("self_attention").verdict.message == "`self_attention` waited longer than 3 seconds."
+        graded(limits, alone=False, attention=sleeping)
+    report, _ = graded(limits, attention=sleeping)
+    assert report.earned == 22 - 4
+    assert report.result("attention").verdict.message == "`attention` waited longer than 3 seconds."
 
 
 def test_unwritten_exercises_are_not_run_again(graded, assignment):
@@ -259,16 +259,16 @@ def test_unwritten_exercises_are_not_run_again(graded, assignment):
 def test_exercises_that_need_the_same_functions_answered_share_a_second_run(graded):
     _, ((nothing, *_), *again) = graded(softmax=NEXT_ROW)
     assert nothing is None
-    assert answered_to(again) == [({"softmax"}, {"attention_weights", "attention", "self_attention"})]
+    assert answered_to(again) == [({"softmax"}, {"attention_weights", "attention"})]
 
 
 def test_exercises_after_one_that_is_wrong_again_run_with_that_one_answered(graded):
     report, (_, *again) = graded(softmax=NEXT_ROW, attention_weights=UNSCALED)
     assert answered_to(again) == [
-        ({"softmax"}, {"attention_weights", "attention", "self_attention"}),
-        ({"softmax", "attention_weights"}, {"attention", "self_attention"}),
+        ({"softmax"}, {"attention_weights", "attention"}),
+        ({"softmax", "attention_weights"}, {"attention"}),
     ]
-    assert [report.result(name).passed for name in ("attention_weights", "attention", "self_attention")] == [0, 1, 1]
+    assert [report.result(name).passed for name in ("attention_weights", "attention")] == [0, 1]
 
 
 def answered_to(runs):
@@ -297,9 +297,9 @@ def attention(queries, keys, values):
 
 
 def test_an_exercise_that_asks_nothing_has_no_second_chance(graded):
-    """It shares its run with exercises that ask."""
+    """It shares its run with exercises that ask the grader."""
     report, (_, *again) = graded(softmax=NEXT_ROW, attention=SECOND_TIME)
-    assert {"attention_weights", "attention"} < answered_to(again)[0][1]
+    assert {"attention_weights", "attention"} == answered_to(again)[0][1]
     assert report.result("attention_weights").passed
     assert not report.result("attention").passed and not report.result("attention").answered
 
@@ -366,7 +366,7 @@ def test_an_answered_function_alone_earns_nothing(chapter, name):
 
 
 def solves(function, key, cases):
-    """Return whether a function, called with inputs of the cases in some order, returns what the exercise must."""
+    """Whether a function, called with inputs of the cases in some order, returns what the exercise must."""
     attempts = (
         lambda handed=handed, pick=pick, **inputs: pick(function(*(inputs[word] for word in handed)))
         for handed in itertools.islice(orders(list(cases[0].inputs), function), 300)
@@ -377,10 +377,6 @@ def solves(function, key, cases):
 
 def passes(key, case, attempt):
     return scoring.judge(key, case, measured(key.measure, case, run_here(attempt, case.inputs))).passed
-
-
-def dependencies_of(exercises):
-    return exercises_to_answer(exercises, exercises_called(exercises, []))
 
 
 def orders(names, reference):
@@ -399,7 +395,7 @@ def test_answered_functions_work_like_the_functions_of_a_student(chapter, name, 
     exercises = {exercise.name: exercise for exercise in exercises_of(chapter)}
     key = make_key(exercises[name], 4242)
     module = inspect.getsource(inspect.getmodule(exercises[name].reference))
-    wrong = dependencies_of(exercises)[name]
+    wrong = exercises_to_answer(exercises, exercises_called(exercises, [module]))[name]
     cells = [Cell("all", module), *(Cell(other, f"def {other}(*args, **kwargs):\n    return None") for other in wrong)]
     in_pytorch = isinstance(exercises[name].reference, type)
     modules = {other: exercises[other].reference.__module__ for other in wrong}
@@ -410,7 +406,7 @@ def test_answered_functions_work_like_the_functions_of_a_student(chapter, name, 
     assert not scoring.grade(key, run(cells, calls, **options).outcomes).passed
     ran = run(cells, calls, answered=answers, **options)
     assert scoring.grade(key, ran.outcomes) == grade_function(exercises[name], key, exercises[name].reference)
-    assert ran.questions[name] >= len(calls) and ran.notes == []
+    assert ran.answered_calls[name] >= len(calls) and ran.notes == []
 
 
 # ---------------------------------------------------------------------------------------------- regrading

@@ -28,4 +28,4 @@ def faults(preparation):
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries do not need this")
 def test_grading_uses_freed_memory_again():
     assert faults("") > 100
-    assert faults("import autograder.grading.questions") < 10
+    assert faults("import autograder.grading.judging") < 10

@@ -1,4 +1,4 @@
-"""What a submission needs of the given cells, which grading does not run."""
+"""What a submission needs from the given cells, which grading does not run."""
 
 import ast
 import itertools
@@ -39,7 +39,7 @@ GIVEN = (
     ],
 )
 def test_only_what_is_named_comes(written, definitions):
-    """A default may need what a demonstration has computed, and a list is a demonstration's own."""
+    """A default that needs what a demonstration has computed is left out, and so is a list of the demonstration."""
     assert needed(GIVEN, [written]) == definitions
 
 

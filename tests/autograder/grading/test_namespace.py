@@ -12,18 +12,19 @@ EXERCISES = (
 )
 
 
-def names(read="", bound="", variables=""):
-    return Names(*(frozenset(words.split()) for words in (read, bound, variables)))
+def names(read="", bound="", variables="", inner=""):
+    """inner: the names that are defined, but not in the notebook's namespace."""
+    return Names(*(frozenset(words.split()) for words in (read, bound, variables, f"{bound} {inner}")))
 
 
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("def f(a, b=c):\n    d = a.e\n    return [g(i) for i in d]  # h", names("c g", "f")),
+        ("def f(a, b=c):\n    d = a.e\n    return [g(i) for i in d]  # h", names("c g", "f", inner="a b d i")),
         ("import numpy as np, os.path\nfrom math import pi", names("", "np os pi")),
         ("x = y = 1\nfor i in x:\n    z, *w = i", names("x i", "x y i z w", "x y i z w")),
         ("def f():\n    global count\n    count = 1", names("", "f count", "count")),
-        ("await f()\nclass A(B):\n    x = y", names("f B y", "A")),
+        ("await f()\nclass A(B):\n    x = y", names("f B y", "A", inner="x")),
         ("a.b = 1\nc[d] = 2", names("a c d")),
         ("def f(:", names()),
     ],

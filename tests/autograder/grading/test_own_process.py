@@ -14,7 +14,7 @@ import pytest
 from autograder.grading import own_process
 from autograder.grading.client import Threads
 from autograder.layout import REPO
-from autograder.sandbox import Call, Cell, MachineTooBusy, SandboxUnavailable, bubblewrap, lending, run, warm
+from autograder.sandbox import Call, Cell, MachineTooBusy, SandboxUnavailable, bubblewrap, run, sharing, warm
 from tests.patience import PATIENT, SECONDS
 
 pytestmark = pytest.mark.grading
@@ -38,7 +38,7 @@ def run_in_sandbox(bundle):
 
 
 def run_twice_with_loans_of_one(bundle):
-    warm.FORKS = lending.FORKS - lending.LOAN + 1
+    warm.FORKS = sharing.FORKS - sharing.LOAN + 1
     for _ in range(2):
         run_in_sandbox(bundle)
 
@@ -53,7 +53,7 @@ def bundle(tmp_path):
 @pytest.fixture
 def apart(monkeypatch):
     """apart(function, *arguments) -> the value of a call in the process of a thread."""
-    monkeypatch.setattr(own_process, "FEW", 0)
+    monkeypatch.setattr(own_process, "CALLS_BEFORE_OWN_PROCESS", 0)
     thread = Threads(1)
 
     def apart(function, *arguments):
@@ -64,7 +64,7 @@ def apart(monkeypatch):
 
 
 def test_a_thread_starts_its_process_after_a_few_submissions(apart, monkeypatch):
-    monkeypatch.setattr(own_process, "FEW", 2)
+    monkeypatch.setattr(own_process, "CALLS_BEFORE_OWN_PROCESS", 2)
     pids = [apart(os.getpid) for _ in range(5)]
     assert pids[:2] == [os.getpid()] * 2
     assert len(set(pids)) == 2 and pids[2] == pids[3] == pids[4]
@@ -72,7 +72,7 @@ def test_a_thread_starts_its_process_after_a_few_submissions(apart, monkeypatch)
 
 def test_other_threads_have_none(monkeypatch):
     """A worker of a cluster is a process of its own."""
-    monkeypatch.setattr(own_process, "FEW", 0)
+    monkeypatch.setattr(own_process, "CALLS_BEFORE_OWN_PROCESS", 0)
     assert own_process.call(os.getpid) == os.getpid()
 
 
@@ -96,7 +96,7 @@ def test_the_interrupt_of_a_terminal_is_left_to_the_command(apart):
 
 SCRIPT = """\
 from autograder.grading import own_process
-own_process.FEW = 0
+own_process.CALLS_BEFORE_OWN_PROCESS = 0
 own_process.allow_for_this_thread()
 print(own_process.call(abs, -2))
 """
@@ -116,14 +116,14 @@ def test_a_warm_sandbox_is_borrowed(apart, bundle, sandboxes):
         value, children = apart(run_in_sandbox, bundle)
         np.testing.assert_array_equal(value, 2 * X)
         assert children == []
-    (zygote,) = sandboxes
-    assert zygote.forks == 1 + lending.LOAN
+    (parent,) = sandboxes
+    assert parent.forks == 1 + sharing.LOAN
 
 
 def test_a_loan_ends_after_some_forks(apart, bundle, sandboxes):
     apart(run_twice_with_loans_of_one, bundle)
-    (zygote,) = sandboxes
-    assert zygote.forks == 1 + 2 * lending.LOAN
+    (parent,) = sandboxes
+    assert parent.forks == 1 + 2 * sharing.LOAN
 
 
 def test_another_is_borrowed_if_one_has_died(apart, bundle, sandboxes):
@@ -136,7 +136,7 @@ def test_another_is_borrowed_if_one_has_died(apart, bundle, sandboxes):
     assert [*sandboxes] != [first]
 
 
-def test_where_none_is_allowed_a_run_starts_anew(apart, bundle, none_warm, caplog):
+def test_where_none_is_allowed_a_run_starts_a_process(apart, bundle, none_warm, caplog):
     value, _ = apart(run_in_sandbox, bundle)
     np.testing.assert_array_equal(value, 2 * X)
     assert caplog.records == []
@@ -144,7 +144,7 @@ def test_where_none_is_allowed_a_run_starts_anew(apart, bundle, none_warm, caplo
 
 def test_one_that_was_tried_and_fails_is_an_error(apart, bundle, sandboxes, monkeypatch):
     sandboxes.prove()
-    monkeypatch.setattr(bubblewrap, "zygote_arguments", lambda *a: ["--no-such-option"])
+    monkeypatch.setattr(bubblewrap, "warm_parent_arguments", lambda *a: ["--no-such-option"])
     with pytest.raises(SandboxUnavailable, match="no-such-option"):
         apart(run_in_sandbox, bundle)
 
@@ -155,11 +155,11 @@ from pathlib import Path
 from autograder.grading import own_process
 from autograder.sandbox.warm import sandboxes
 from tests.autograder.grading.test_own_process import run_in_sandbox
-own_process.FEW = 0
+own_process.CALLS_BEFORE_OWN_PROCESS = 0
 own_process.allow_for_this_thread()
 own_process.call(run_in_sandbox, Path(sys.argv[1]))
-(zygote,) = sandboxes
-print(own_process.call(os.getpid), zygote.bwrap.first_pid, flush=True)
+(parent,) = sandboxes
+print(own_process.call(os.getpid), parent.bwrap.first_pid, flush=True)
 """
 
 

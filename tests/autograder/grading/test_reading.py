@@ -1,4 +1,4 @@
-"""Reading: what counts of a submitted notebook, and the notes on what is unusual."""
+"""Reading: which parts of a submitted notebook count, and the notes on what is unusual."""
 
 import copy
 import json
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from autograder.course.handout import load_handout
 from autograder.grading import notebook_file, reading
-from autograder.grading.magics import without_magics
 from autograder.grading.submitted_file import File
+from check.magics import without_magics
 
 pytestmark = pytest.mark.grading
 

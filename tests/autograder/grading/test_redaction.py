@@ -11,12 +11,12 @@ import pytest
 from autograder.authoring import known_mistakes
 from autograder.authoring.exercise import exercises_of
 from autograder.authoring.make_key import full_key, make_lazy_key
-from autograder.authoring.sketching import LazySketches
+from autograder.authoring.sketching import Lazy
 from autograder.course.seed import case_seed
 from autograder.grading import misspelled
 from autograder.grading.assignment import open_assignment, seeds_of
+from autograder.grading.judging import exercises_by_name, judge_exercise, questions_of
 from autograder.grading.misspelled import defined_names, suggestion
-from autograder.grading.questions import exercises_by_name, judge_exercise, questions_of
 from autograder.grading.redaction import possible_grader_messages, redacted
 from autograder.grading.submitted_file import File
 from autograder.grading.worker import grade_file
@@ -140,7 +140,7 @@ def test_slips_are_searched_only_if_nothing_else_explains_the_outcomes(monkeypat
     slipped = [run(lambda scores: 2 * SOFTMAX.reference(scores), case.inputs) for case in questions.cases]
     named = [run(next(iter(SOFTMAX.mistakes.values()))[1], case.inputs) for case in questions.cases]
     assert judge_exercise(questions, slipped).result == scoring.grade(full_key(SOFTMAX, 3), slipped)
-    monkeypatch.setattr(LazySketches, "__len__", lambda self: pytest.fail("searched for a slip"))
+    monkeypatch.setattr(Lazy, "__len__", lambda self: pytest.fail("searched for a slip"))
     assert judge_exercise(questions, named).mistakes
 
 
@@ -301,7 +301,7 @@ CARRIERS = {
 
 
 def with_one(value, place):
-    """The expected `w` with another entry."""
+    """The expected `w` with one entry replaced."""
     array = EXPECTED["w"].copy()
     array.flat[place] = value
     return array

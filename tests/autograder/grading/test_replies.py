@@ -2,7 +2,7 @@
 
 import json
 from concurrent.futures import Future
-from copy import deepcopy
+from copy import copy, deepcopy
 
 import pytest
 
@@ -11,6 +11,7 @@ from autograder.grading import replies
 from autograder.grading.report import Report
 from autograder.grading.unpickling import NotUnpickled
 from autograder.sandbox import MachineTooBusy, SandboxUnavailable
+from check.predictions import ORDER
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -41,7 +42,7 @@ def test_decoding_a_report_returns_what_was_encoded(expected):
 
 
 def deep(fields, path, value):
-    """Return a copy of JSON with another value at one path."""
+    """Return a copy of JSON with the value at one path replaced."""
     fields = deepcopy(fields)
     *parents, last = path
     place = fields
@@ -93,6 +94,23 @@ def test_impossible_points_are_refused_even_if_they_add_up(points, earned, expec
     result |= {what: sum(aspect[what] for aspect in result["aspects"]) for what in ("points", "earned")}
     with pytest.raises(replies.NoReport, match="an impossible score for softmax"):
         received(fields, expected)
+
+
+@pytest.mark.parametrize(("earned", "is_possible"), [(0.5, True), (0.4, False), (-0.5, False), (2.5, False)])
+def test_a_prediction_may_earn_half_points_and_no_other_share(earned, is_possible, expected, monkeypatch):
+    exercises = replies.exercises_by_name(CHAPTER)
+    prediction = copy(exercises["softmax"])
+    prediction.measure = ORDER
+    monkeypatch.setattr(replies, "exercises_by_name", lambda chapter: {**exercises, "softmax": prediction})
+    fields = expected[0].to_json()
+    result = fields["results"][0]
+    result["aspects"][0]["earned"] = earned
+    result["earned"] = sum(aspect["earned"] for aspect in result["aspects"])
+    if is_possible:
+        assert received(fields, expected).results[0].earned == result["earned"]
+    else:
+        with pytest.raises(replies.NoReport, match="an impossible score for softmax"):
+            received(fields, expected)
 
 
 @pytest.mark.parametrize("field", ["digest", "results", "seconds", "made_from"])

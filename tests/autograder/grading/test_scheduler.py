@@ -51,7 +51,7 @@ def a_class(course, hand_in, contents, count):
     scores = {}
     for number in range(count):
         name = STUDENTS[number % len(STUDENTS)]
-        scores[f"{name}-{number}"] = {"perfect": 25, "mistake-1": 21, "half-done": 13, "truncated": 0}[name]
+        scores[f"{name}-{number}"] = {"perfect": 22, "mistake-1": 18, "half-done": 9, "truncated": 0}[name]
         hand_in(f"{name}-{number}", contents[name] + b"\n" * number)
     return scores
 

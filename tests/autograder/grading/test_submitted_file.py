@@ -23,7 +23,7 @@ def submitted(tmp_path):
 
 @pytest.mark.parametrize("levels", [1, 2])
 def test_a_folder_swapped_for_a_link_after_the_look_is_not_followed(submitted, monkeypatch, levels):
-    """A student who swaps the two in a loop got the solutions graded as a submission, after 43 tries."""
+    """A student who swapped the two in a loop got the solutions graded as a submission after 43 tries."""
     path, solutions = submitted
     folder, target = path.parents[levels - 1], solutions.parents[levels - 1]
     really_open = os.open

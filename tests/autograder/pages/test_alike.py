@@ -8,17 +8,18 @@ import re
 import pytest
 
 from autograder.authoring.exercise import exercises_of
+from autograder.authoring.short_mistakes import is_short
 from autograder.course.handout import load_handout
 from autograder.errors import UserError
 from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
-from autograder.gradebook.coursedir import open_coursedir
 from autograder.grading.report import Report
 from autograder.pages.class_report import cohorts, pages
 from autograder.pages.class_report.alike import MAX_PAIRS, known_code, max_holders, similar_pairs
-from autograder.pages.class_report.entries import Class, Entry, read_class
+from autograder.pages.class_report.entries import Class, Entry
 from autograder.pages.class_report.pseudonyms import anonymous
 from check.scoring import Aspect, Result
+from tests.autograder.gradebook.graded_course import read_class
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -48,7 +49,7 @@ RENAMED |= dict(queries="a", keys="b", width="n", flipped="bt", quarter="r", han
 
 
 def renamed(source):
-    """Return the source with other names and another comment."""
+    """Return the source with other names and a different comment."""
     return re.sub("|".join(rf"\b{name}\b" for name in RENAMED), lambda name: RENAMED[name[0]], source)
 
 
@@ -63,7 +64,10 @@ def honest(number):
     """Return an entry with one of the rewrites or mistakes of each exercise, chosen by the number."""
     sources = {}
     for i, exercise in enumerate(exercises_of(CHAPTER)):
-        answers = [*exercise.equivalents.values(), *(wrong for _, wrong in exercise.mistakes.values())]
+        answers = [
+            *exercise.equivalents.values(),
+            *(wrong for _, wrong in exercise.mistakes.values() if not is_short(wrong)),
+        ]
         sources[exercise.name] = standalone(answers[(number * (i + 1)) % len(answers)], exercise.name)
     return entry(f"honest-{number}", sources)
 
@@ -145,7 +149,7 @@ def test_the_cells_that_a_student_added_are_read(course, hand_in, perfect):
     notebook["cells"].append({"cell_type": "code", "id": "x", "metadata": {}, "source": "mine = 1", "outputs": []})
     path = hand_in("ada", json.dumps(notebook).encode())
     class_run.grade_class(course, CHAPTER)
-    (ada,) = read_class(open_coursedir(course, CHAPTER), {"ada": path}).entries
+    (ada,) = read_class(course, {"ada": path}).entries
     assert ada.own_cells == ("mine = 1",) and "softmax" in ada.sources
 
 
@@ -177,7 +181,7 @@ def test_a_student_is_compared_only_with_the_closest_earlier_one(group, known, m
             return set(self).intersection(other)
 
     *honest_ones, ada, bob = group
-    own = cohorts._own_stretches([ada, *honest_ones], known)
+    own = cohorts.own_stretches([ada, *honest_ones], known, cohorts.stable_hash)
     earlier = {"2025.json": [*([n] for n in range(200)), *map(sorted, own)]}
     monkeypatch.setattr(cohorts, "set", Prints, raising=False)
     (match,) = cohorts.like_earlier([bob], known, earlier)

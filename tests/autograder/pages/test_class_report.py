@@ -8,17 +8,19 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.cli.main import main
-from autograder.gradebook import attempts, class_run
+from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
-from autograder.grading.queue import submissions
 from autograder.grading.report import Report
-from autograder.pages.class_report import counts, entries, pages
+from autograder.grading.submissions import submissions
+from autograder.pages.class_report import counts, pages
 from autograder.pages.class_report import pseudonyms as pseudonyms_file
 from autograder.pages.class_report.entries import Class, Entry
 from autograder.pages.class_report.pseudonyms import anonymous, pseudonyms
+from autograder.scores import which_attempt
 from check.faults import Verdict
 from check.key import Mistake
 from check.scoring import Aspect, Result
+from tests.autograder.gradebook.graded_course import read_class
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -133,7 +135,7 @@ def test_submissions_worth_a_look_and_the_slowest():
 @pytest.fixture(scope="module")
 def graded(graded_class):
     examples, _, course = graded_class
-    return examples, entries.read_class(open_coursedir(course, CHAPTER), submissions(course, CHAPTER))
+    return examples, read_class(course, submissions(course, CHAPTER))
 
 
 def test_the_example_class(graded, tmp_path):
@@ -155,14 +157,14 @@ def test_the_example_class(graded, tmp_path):
 def test_the_configuration_of_attempts_is_read_once_for_a_class(graded_class, monkeypatch):
     read = []
 
-    class Counted(attempts.Attempts):
+    class Counted(which_attempt.Attempts):
         def __init__(self, **options):
             read.append(options)
             super().__init__(**options)
 
-    monkeypatch.setattr(attempts, "Attempts", Counted)
+    monkeypatch.setattr(which_attempt, "Attempts", Counted)
     course = graded_class[2]
-    entries.read_class(open_coursedir(course, CHAPTER), submissions(course, CHAPTER))
+    read_class(course, submissions(course, CHAPTER))
     assert len(read) == 1
 
 
@@ -183,14 +185,14 @@ def test_the_score_in_the_gradebook_counts(graded_class, tmp_path):
         gradebook.db.commit()
     (course / "submitted" / "perfect" / CHAPTER / f"{CHAPTER}.ipynb").write_text("another")
     (course / "submitted" / "late" / CHAPTER).mkdir(parents=True)
-    group = entries.read_class(coursedir, submissions(course, CHAPTER))
+    group = read_class(course, submissions(course, CHAPTER))
     assert (group.ungraded, group.resubmitted, group.absent) == (("late",), ("perfect",), ("mallory",))
     differences = {entry.student: (entry.score, *entry.differences) for entry in group.entries if entry.differences}
     assert differences == {
-        "perfect": (22.5, "`softmax` set by hand: 1.5, where grading computed 4"),
-        "noisy": (25.5, "`softmax`: +0.5 added by hand"),
-        "doubled": (24.0, "the gradebook has 3 for `softmax`, the report 4: grade again"),
-        "raises": (19.0, "2 taken off for being late"),
+        "perfect": (19.5, "`softmax` set by hand: 1.5, where grading computed 4"),
+        "noisy": (22.5, "`softmax`: +0.5 added by hand"),
+        "doubled": (21.0, "the gradebook has 3 for `softmax`, the report 4: grade again"),
+        "raises": (16.0, "2 taken off for being late"),
         "blank": (0.0, "2 taken off for being late"),
     }
     page = write(group, tmp_path / "pages")
@@ -201,9 +203,9 @@ def test_a_file_that_was_graded_twice_has_a_history(course, hand_in, contents):
     hand_in("ada", contents["perfect"])
     for force in (False, True):
         class_run.grade_class(course, CHAPTER, jobs=1, force=force)
-    (ada,) = entries.read_class(open_coursedir(course, CHAPTER), submissions(course, CHAPTER)).entries
+    (ada,) = read_class(course, submissions(course, CHAPTER)).entries
     assert [grading.why for grading in ada.history] == ["graded for the first time", "graded again"]
-    assert [grading.earned for grading in ada.history] == [25.0, 25.0] and ada.chapters == {CHAPTER: (25.0, 25.0)}
+    assert [grading.earned for grading in ada.history] == [22.0, 22.0] and ada.chapters == {CHAPTER: (22.0, 22.0)}
 
 
 def test_another_class_gets_another_page(tmp_path):

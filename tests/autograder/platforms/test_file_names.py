@@ -49,6 +49,9 @@ def test_a_name_that_moodle_did_not_write(path):
     ("lovelaceada_123_4567_01_attention-2.ipynb", "123", (4567,), False, "lovelaceada_123_4567"),
     (f"王_123_4567_{FILE}", "123", (4567,), False, "王_123_4567"),
     (f"von_der_heide_123_4567_{FILE}", "123", (4567,), False, "von_der_heide_123_4567"),
+    ("lovelaceada_123_4567_10_project.ipynb", "123", (4567,), False, "lovelaceada_123_4567"),
+    ("lovelaceada_123_4567_11_since-1.ipynb", "123", (4567,), False, "lovelaceada_123_4567"),
+    ("lovelaceada_123_4567_12_dictionary.ipynb", "123", (4567,), False, "lovelaceada_123_4567"),
 ])  # fmt: skip
 def test_canvas(path, user, order, late, prefix):
     parsed = parse_canvas(path)
@@ -59,6 +62,7 @@ def test_canvas(path, user, order, late, prefix):
     "eve_123_666_7890_x.ipynb",  # handed in by student 666, who has the sortable name "eve_123"
     "ada_123_4567_8_9_x.ipynb",  # or student 123 handed in a file "8_9_x.ipynb"
     "ada_123_4567_x_LATE_124_8_y.ipynb",
+    "ada_123_4567_124_8_10_project.ipynb",
     "ada_123_4567_x_124_8_y.ipynb",
 ])  # fmt: skip
 def test_a_name_with_two_readings_belongs_to_no_student(path):

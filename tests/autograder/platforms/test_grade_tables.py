@@ -24,7 +24,7 @@ pytestmark = pytest.mark.autograder
 )
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_no_spreadsheet_reads_a_name_as_a_formula(tmp_path, name, cell, delimiter):
-    """Spreadsheets take a semicolon, in many countries, or a tab for the end of a cell."""
+    """Spreadsheets may end a cell at a semicolon (in many countries) or at a tab."""
     write_table([[name, 25.0]], tmp_path / "grades.csv")
     with (tmp_path / "grades.csv").open(newline="", encoding="utf-8") as file:
         text = file.read()

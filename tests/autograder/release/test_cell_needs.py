@@ -4,17 +4,17 @@ import pytest
 
 from autograder.chapter.chapter import Cell
 from autograder.release.cell_needs import exercises_needed
-from check.bundle_data import fingerprint
+from check.bundle_data import source_digest
 
-pytestmark = pytest.mark.autograder
+pytestmark = pytest.mark.release
 
 
 def needed_by(*sources):
     """Return the exercises that each of these given cells needs; the exercises are `softmax` and `attention`."""
     cells = [Cell("demo", source, {}, 0) for source in sources]
     needed = exercises_needed([Cell("check", "check(softmax)", {}, 0), *cells], ["softmax", "attention"])
-    assert set(needed) <= set(map(fingerprint, sources))
-    return [needed.get(fingerprint(source), []) for source in sources]
+    assert set(needed) <= set(map(source_digest, sources))
+    return [needed.get(source_digest(source), []) for source in sources]
 
 
 def test_a_cell_needs_what_it_calls_and_what_its_inputs_were_made_with():

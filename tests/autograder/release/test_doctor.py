@@ -8,15 +8,15 @@ import pytest
 from autograder.authoring.exercise import Exercise
 from autograder.chapter.chapter import read_chapter
 from autograder.cli.main import main
-from autograder.layout import chapter_names
+from autograder.layout import REPO, chapter_names
 from autograder.release import doctor
 from autograder.release.build import ReleaseRefused
-from autograder.release.notebook_run import run_faults
+from autograder.release.doctor import run_faults
 from autograder.release.publish import publish
 from tests.autograder.release.small_repo import CHAPTER, change
 from tests.choosing import thinned
 
-pytestmark = [pytest.mark.autograder, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]
+pytestmark = [pytest.mark.release, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]
 
 
 @pytest.mark.parametrize("name", thinned(chapter_names(), [CHAPTER], "`make` releases every chapter without a fault"))
@@ -114,8 +114,11 @@ def test_cases_that_raise_are_a_sentence():
         assert sentence.startswith("halves_evens: no answer key can be made: AttributeError")
 
 
-def test_a_cell_that_raises_is_found_by_running_the_notebook(copy):
+def test_a_cell_that_raises_is_found_by_running_the_notebook(copy, monkeypatch, capfd):
+    """The kernel imports the bundle's packages, whatever the author's PYTHONPATH, and does not warn about itself."""
     repo, _ = copy
+    monkeypatch.setenv("PYTHONPATH", str(REPO))
     change(repo, "print(softmax(np.array([1.0, 2.0])))", "print(softmax(np.array([1.0, 2.0])))\n1 / 0")
     (sentence,) = run_faults(read_chapter(CHAPTER, repo), repo)
     assert sentence.startswith(f"{CHAPTER}: the cell demo-002 raises ZeroDivisionError: division by zero\n")
+    assert "WARNING" not in capfd.readouterr().err

@@ -21,12 +21,12 @@ from autograder.errors import UserError
 from autograder.layout import REPO
 from autograder.release import gate
 from autograder.release.build import ReleaseRefused
-from autograder.release.fingerprints import Fingerprints
+from autograder.release.gate import content_digest
 from autograder.release.publish import publish
-from autograder.release.zip_content import content_digest
+from autograder.release.secret_bodies import SecretBodies
 from tests.autograder.release.small_repo import CHAPTER, change
 
-pytestmark = pytest.mark.autograder
+pytestmark = pytest.mark.release
 
 SOLUTIONS = {
     "solutions/attention.py": '''
@@ -83,7 +83,7 @@ STUB = SOLUTIONS["solutions/attention.py"].partition("def norm_backward")[2].rep
 
 
 def bodies_in(text, known=()):
-    return [(body.name, line) for body, line in Fingerprints(SOLUTIONS, known).find(text)]
+    return [(body.name, line) for body, line in SecretBodies(SOLUTIONS, known).find(text)]
 
 
 def lines_of_norm(first, last):
@@ -144,10 +144,10 @@ class Long:
 
 def test_methods_of_the_same_name_are_separate_bodies():
     short, long = METHODS.split("\n\n\n")
-    fingerprints = Fingerprints({"solutions/model.py": METHODS})
-    assert [line for _, line in fingerprints.find(METHODS)] == [4, 9]
-    assert [body.shape for body, _ in fingerprints.find(long)] == [fingerprints.bodies[1].shape]
-    assert [body.shape for body, _ in fingerprints.find(short)] == [fingerprints.bodies[0].shape]
+    secret = SecretBodies({"solutions/model.py": METHODS})
+    assert [line for _, line in secret.find(METHODS)] == [4, 9]
+    assert [body.shape for body, _ in secret.find(long)] == [secret.bodies[1].shape]
+    assert [body.shape for body, _ in secret.find(short)] == [secret.bodies[0].shape]
 
 
 # ------------------------------------------------------------------------------ idioms and other harmless texts
@@ -173,11 +173,11 @@ def test_methods_of_the_same_name_are_separate_bodies():
         "",
     ],
 )
-def test_an_idiom_that_a_body_contains_is_no_leak(text):
+def test_an_idiom_that_a_body_contains_is_not_a_leak(text):
     assert bodies_in(text) == []
 
 
-def test_a_body_that_students_have_already_is_no_leak():
+def test_a_body_that_students_have_already_is_not_a_leak():
     assert bodies_in(SOFTMAX, known=[SOLUTIONS["solutions/attention.py"]]) == []
 
 
@@ -185,7 +185,7 @@ def test_a_body_that_students_have_already_is_no_leak():
 
 
 def secrets(seed=None):
-    return gate.Secrets(Fingerprints(SOLUTIONS), frozenset({"attention"}), seed)
+    return gate.Secrets(SecretBodies(SOLUTIONS), frozenset({"attention"}), seed)
 
 
 def leaks_of(name, data, seed=None):
@@ -280,7 +280,7 @@ def test_other_traces_of_solutions_are_leaks(text, leak):
         "The function softmax at work.",
     ],
 )
-def test_text_that_only_looks_like_a_trace_is_no_leak(text):
+def test_text_that_only_looks_like_a_trace_is_not_a_leak(text):
     assert leaks_of("a.md", text) == []
 
 
@@ -351,7 +351,7 @@ def test_a_bundle_may_contain_the_solutions_of_earlier_chapters(copy):
     folder = repo / "solutions"
     assert gate.scan([folder], gate.secrets_of_bundle(first, None, repo))
     assert not gate.scan([folder], gate.secrets_of_bundle(later, None, repo))
-    # A later chapter may have the same solution as an earlier one: students already have it, so it is no leak.
+    # A later chapter may have the same solution as an earlier one: students already have it, so it is not a leak.
     text = (folder / "attention.py").read_text(encoding="utf-8")
     (folder / "backward.py").write_text(text.replace("Chapter 1", "Chapter 2"), encoding="utf-8")
     assert not gate.scan([folder], gate.secrets_of_bundle(later, None, repo))

@@ -10,15 +10,14 @@ import nbformat
 import pytest
 from nbgrader.nbgraderformat import reads
 
-from autograder.chapter.chapter import read_chapter
+from autograder.chapter.chapter import read_chapter, section_addresses
 from autograder.chapter.myst import section_titles
-from autograder.chapter.sections import section_addresses
 from autograder.chapter.targets import read_targets
 from autograder.layout import REPO
 from autograder.release.notebook import BEGIN, END, solved, source_notebook, to_bytes
 from tests.autograder.release.small_repo import CHAPTER, by_grade_id, configure
 
-pytestmark = pytest.mark.autograder
+pytestmark = pytest.mark.release
 
 
 def chapter_and_notebook(repo):

@@ -18,7 +18,7 @@ from autograder.release.publish import publish
 from tests.autograder.release import small_repo
 from tests.autograder.release.small_repo import CHAPTER
 
-pytestmark = [pytest.mark.autograder, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]
+pytestmark = [pytest.mark.release, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,13 @@ def test_an_unchanged_chapter_is_not_built_again(released, monkeypatch):
     [published] = publish(released / "course", repo=released / "repo")
     assert (published.chapter, published.changed) == (CHAPTER, False)
     assert published.zip == released / "course" / "release" / f"{CHAPTER}.zip"
+
+
+def test_what_only_a_hub_needs_does_not_count(released):
+    path = released / "grader" / "autograder" / "hub" / "deploy" / "hub.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text("# a hub")
+    assert is_current(released)
 
 
 @pytest.mark.parametrize("file", [
@@ -142,7 +149,7 @@ def test_what_python_and_jupyter_leave_behind_does_not_count(released):
 
 
 @pytest.mark.parametrize("damage", ["{", "[]", '{"01_attention": {}}'])
-def test_a_damaged_record_is_as_good_as_none(released, damage):
+def test_a_damaged_record_counts_as_none(released, damage):
     path = released / "course" / ".releases.json"
     before = path.read_bytes()
     path.write_text(damage)

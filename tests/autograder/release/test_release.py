@@ -1,6 +1,7 @@
 """Releases: the source notebook, the released one, the bundle and the gradebook's entry."""
 
 import ast
+import io
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from autograder.chapter.targets import read_targets
 from autograder.course.seed import secret_seed
 from autograder.errors import UserError
 from autograder.gradebook.changed_cells import WouldLoseScores
+from autograder.gradebook.score_log import account, read_changes
 from autograder.layout import REPO, chapter_names
 from autograder.release import bundle
 from autograder.release.build import released_files
@@ -29,7 +31,7 @@ from tests.autograder.release.small_repo import CHAPTER, by_grade_id, change
 
 CHECK = REPO / "check"
 
-pytestmark = [pytest.mark.autograder, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]
+pytestmark = [pytest.mark.release, pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")]
 
 
 def released_notebook(course):
@@ -55,7 +57,7 @@ def test_a_bundle_has_exactly_the_expected_files(built):
     folder = course / "release" / CHAPTER
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
     keys = {f"check/keys/{e.name}.npz" for e in read_chapter(CHAPTER, repo).exercises}
-    code = {f"check/{file.name}" for file in CHECK.glob("*.py")}
+    code = {file.relative_to(REPO).as_posix() for file in CHECK.rglob("*.py")}
     code.add(f"check/chapters/{CHAPTER}.json")
     assert files == keys | code | {f"{CHAPTER}.ipynb", "figures.py", "colours.py", "requirements.txt", "README.txt"}
     with zipfile.ZipFile(course / "release" / f"{CHAPTER}.zip") as archive:
@@ -73,15 +75,16 @@ def test_check_has_no_file_that_neither_notebooks_nor_pages_need():
             waiting += [node.module.removeprefix("check."), *(alias.name for alias in node.names)]
     while waiting:
         name = waiting.pop()
-        if name in needed or not (CHECK / f"{name}.py").exists():
+        file = CHECK / f"{name.replace('.', '/')}.py"
+        if file in needed or not file.exists():
             continue
-        needed.add(name)
-        for node in ast.parse((CHECK / f"{name}.py").read_text()).body:
+        needed.add(file)
+        for node in ast.parse(file.read_text()).body:
             if isinstance(node, ast.ImportFrom) and node.module == "check":
                 waiting += [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module.startswith("check."):
                 waiting.append(node.module.removeprefix("check."))
-    assert {"__init__", "notebook", *needed} == {file.stem for file in CHECK.glob("*.py")}
+    assert {CHECK / "notebook.py", *needed} == {file for file in CHECK.rglob("*.py") if file.stem != "__init__"}
 
 
 def test_a_bundle_has_the_solutions_of_earlier_chapters(built):
@@ -129,25 +132,27 @@ def test_an_older_python_reports_which_one_is_needed(built):
     setups = [cell.source for name in chapter_names() for cell in read_chapter(name).cells if cell.part == "setup"]
     for setup in setups:
         imported = re.findall(r"^(?:import|from) (\w+)", setup, re.MULTILINE)
-        assert set(imported[: imported.index("check")]) <= {"math", "numpy"}, "check must be the first module of ours"
+        before = set(imported[: imported.index("check")])
+        assert before <= {"collections", "math", "numpy"}, "check must be the first module of ours"
 
 
 @pytest.mark.parametrize(
     "epoch, date", [(None, None), ("1000000000", (2001, 9, 9, 1, 46, 40)), ("0", (1980, 1, 1, 0, 0, 0))]
 )
-def test_all_files_of_a_zip_have_one_reproducible_date(copy, monkeypatch, tmp_path, epoch, date):
-    repo, course = copy
+def test_all_files_of_a_zip_have_one_reproducible_date(copy, monkeypatch, epoch, date):
+    repo, _ = copy
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     if epoch:
         monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
     else:
         released = re.search(r"^date-released: (\d+)-(\d+)-(\d+)$", (repo / "CITATION.cff").read_text(), re.MULTILINE)
         date = (*map(int, released.groups()), 0, 0, 0)
-    for name in ("first", "second"):
-        bundle.write_zip(course / "release" / CHAPTER, tmp_path / name, repo)
-    with zipfile.ZipFile(tmp_path / "first") as archive:
+    files = {"b/c": b"1", "b-a": b"2"}
+    first, second = bundle.zipped(files, repo), bundle.zipped(dict(reversed(files.items())), repo)
+    with zipfile.ZipFile(io.BytesIO(first)) as archive:
+        assert archive.namelist() == ["b/c", "b-a"]
         assert {info.date_time for info in archive.infolist()} == {date}
-    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+    assert first == second
 
 
 # No site-packages except NumPy, for a student who installed nothing else.
@@ -270,6 +275,8 @@ def test_a_new_exercise_costs_no_score(without_weights):
         }
         assert gradebook.find_assignment(CHAPTER).max_score == sum(e.points for e in read_chapter(CHAPTER).exercises)
     assert [published.changed for published in publish(course, repo=repo)] == [False]
+    *_, change = read_changes(course)
+    assert (change.who, change.why, change.parts) == (account(), "released again", {"copies_predecessor": (None, 0)})
 
 
 @pytest.mark.thorough("exercises and text come and go in the same way")

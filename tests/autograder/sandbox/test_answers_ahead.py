@@ -137,7 +137,7 @@ def test_the_number_of_answers_ahead_has_a_limit(in_turn):
 
 
 @pytest.mark.parametrize("number", [-1, 3])
-def test_a_point_that_was_not_sent_is_no_answer(bundle, number):
+def test_a_point_that_was_not_sent_is_not_an_answer(bundle, number):
     source = FIND_CHANNEL + (
         "def f(function):\n"
         "    [function(i) for i in range(3)]\n"
@@ -149,7 +149,7 @@ def test_a_point_that_was_not_sent_is_no_answer(bundle, number):
 
 
 def test_a_process_does_not_learn_how_many_points_another_one_had(bundle):
-    """The first could count with them."""
+    """The number would tell a process how much the processes before it had asked."""
     source = FIND_CHANNEL + (
         "def f(function):\n    return runner()._ask({'function': 'function', 'args': (0,), 'kwargs': {}})['point']"
     )

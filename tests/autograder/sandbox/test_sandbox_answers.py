@@ -106,7 +106,7 @@ def test_a_call_of_a_wrong_function_returns_the_value_of_the_reference(answered,
     value, cache = result.outcomes[0].value
     np.testing.assert_array_equal(value, 2 * X + 1)
     np.testing.assert_array_equal(cache["x"], X)
-    assert result.questions["f"] == 1 and result.notes == []
+    assert result.answered_calls["f"] == 1 and result.notes == []
 
 
 def test_cells_call_the_functions_of_the_submission_itself(answered):
@@ -189,7 +189,7 @@ def test_a_function_among_the_arguments_cannot_call_an_answered_one(answered):
     assert result.outcomes[1].value == 6
 
 
-def test_a_value_that_the_grader_did_not_ask_for_is_no_answer(answered):
+def test_a_value_that_the_grader_did_not_ask_for_is_not_an_answer(answered):
     source = f"{FIND_CHANNEL}\ndef f(x):\n    return runner()._ask({{'value': 1, 'raised': ''}}, 'returned')"
     assert answered(source, "f").outcomes[0].stopped == NOT_AN_ANSWER
 
@@ -250,9 +250,9 @@ def f(x):
 
 
 def test_the_number_of_questions_is_limited(answered):
-    limits = replace(PATIENT, questions=5)
+    limits = replace(PATIENT, answered_calls=5)
     result = answered("def f(x):\n    return [doubled(x)[0] for _ in range(5)]", "f", "good", limits=limits)
-    assert result.questions["f"] == 5 and len(result.outcomes[0].value) == 5
+    assert result.answered_calls["f"] == 5 and len(result.outcomes[0].value) == 5
     result = answered("def f(x):\n    return [doubled(x)[0] for _ in range(6)]", "f", "good", limits=limits)
     assert result.outcomes[0].stopped == "asked the grader for more than 5 values"
     np.testing.assert_array_equal(result.outcomes[1].value, 2 * X)
@@ -282,8 +282,9 @@ def test_a_question_that_breaks_the_reference_stops_only_its_caller(answered, ca
 @pytest.mark.thorough("test_sandbox_run stops calls by the same alarm")
 def test_an_alarm_during_a_question_does_not_break_the_exchange(answered):
     source = "def f(x):\n    while True:\n        doubled(x)\n\ndef g(x):\n    return doubled(x)[0]"
-    # The patience lets the alarm come before the grader, which also counts its own work, ends the process.
-    result = answered(source, "f", "g", limits=replace(SHORT, patience=60.0, questions=10**6))
+    # The patience lets the alarm come before the grader ends the process.
+    limits = replace(SHORT, patience=60.0, answer_seconds=600.0, answered_calls=10**6)
+    result = answered(source, "f", "g", limits=limits)
     assert result.outcomes[0].stopped == "used more than 2 seconds of processor time"
     np.testing.assert_array_equal(result.outcomes[1].value, 2 * X)
     assert result.notes == []
@@ -320,7 +321,7 @@ def packed(**parts):
 )
 def test_a_question_that_is_not_about_an_answered_function_stops_its_caller(answered, tree):
     result = answered(f"{TOOLS}\ndef f(x):\n    ask({tree})", "f", "good")
-    assert result.outcomes[0].stopped == NOT_AN_ANSWER and result.questions["f"] == 0
+    assert result.outcomes[0].stopped == NOT_AN_ANSWER and result.answered_calls["f"] == 0
     np.testing.assert_array_equal(result.outcomes[1].value, 2 * X)
 
 
@@ -354,7 +355,8 @@ def test_a_missing_reference_makes_the_sandbox_unavailable(answered):
 def test_a_reference_may_take_longer_to_load_than_a_call_may(answered):
     """PyTorch's import takes seconds on a busy machine. Its failure ended the grading of the whole class."""
     short = replace(PATIENT, call_seconds=0.1, patience=0.1)
-    assert answered("", "good", limits=short, functions=("doubled",), module="slow_to_load").questions == {"good": 0}
+    result = answered("", "good", limits=short, functions=("doubled",), module="slow_to_load")
+    assert result.answered_calls == {"good": 0}
 
 
 def test_a_reference_that_is_not_loaded_in_time_is_worth_a_retry(answered):
@@ -385,7 +387,7 @@ def test_the_runs_of_a_submission_share_one_reference(answered, started):
         for functions in (("doubled",), ("doubled", "mean"), ("mean", "doubled")):
             result = answered(CALLS_DOUBLED, "f", functions=functions, shared=shared)
             np.testing.assert_array_equal(result.outcomes[0].value, 2 * X)
-            assert result.questions["f"] == 1
+            assert result.answered_calls["f"] == 1
     assert len(started) == 1
 
 
@@ -394,14 +396,14 @@ def test_a_run_cannot_ask_about_the_functions_of_another_run(answered):
     with References(PATIENT, "bwrap") as shared:
         answered(CALLS_DOUBLED, "f", functions=("doubled",), shared=shared)
         result = answered(f"{TOOLS}\ndef f(x):\n    ask(packed())", "f", functions=("mean",), shared=shared)
-    assert result.outcomes[0].stopped == NOT_AN_ANSWER and result.questions["f"] == 0
+    assert result.outcomes[0].stopped == NOT_AN_ANSWER and result.answered_calls["f"] == 0
 
 
 @pytest.mark.parametrize(
     ("worn_out_by", "limits"),
     [
         ("large(10**12)", PATIENT),
-        ("large(2**18)", replace(PATIENT, answers_mb=5)),  # it has sent a quarter of what it may send
+        ("large(2**18)", replace(PATIENT, answers_mb=5)),  # the submission has sent a quarter of what it may send
     ],
 )
 def test_a_later_run_gets_a_new_reference_for_one_that_is_worn_out(answered, started, worn_out_by, limits):

@@ -92,7 +92,7 @@ def test_a_cell_that_only_waits_is_stopped_by_the_wall_clock(submit):
 
 @KINDS
 def test_a_submission_that_sleeps_ends_as_a_whole(submit, kind):
-    """It held its place until the wall clock stopped it, and then again when it was graded alone."""
+    """Such a submission held its place until the wall clock stopped it, and then again when it was graded alone."""
     source = "import time\ndef f():\n    while True:\n        time.sleep(0.001)"
     result = submit(source, "f", "good", limits=replace(PATIENT, sleep_seconds=0.5), kind=kind)
     reason = "was not finished when the whole submission had slept for 0.5 seconds"
@@ -126,9 +126,9 @@ ASLEEP = Activity(frozenset("12"), all_sleep=True, seconds=5.0)
     ("before", "after", "slept"),
     [
         (ASLEEP, ASLEEP, 0.1),
-        (ASLEEP, replace(ASLEEP, seconds=5.04), 0.06),  # it ran, or waited for a processor
+        (ASLEEP, replace(ASLEEP, seconds=5.04), 0.06),  # the process ran, or waited for a processor
         (ASLEEP, replace(ASLEEP, seconds=7.0), 0.0),
-        (replace(ASLEEP, all_sleep=False), ASLEEP, 0.0),  # its wait for a processor is counted when that ends
+        (replace(ASLEEP, all_sleep=False), ASLEEP, 0.0),  # a wait for a processor is counted when the wait ends
         (ASLEEP, replace(ASLEEP, all_sleep=False), 0.0),
         (ASLEEP, replace(ASLEEP, threads=frozenset("13")), 0.0),  # the time of a thread that has ended is unknown
         (None, ASLEEP, 0.0),
@@ -157,7 +157,7 @@ def test_libraries_compute_in_one_thread(ask, kind):
     assert ask(source, "f", kind=kind).value == ["1", "1", "1"]
 
 
-def test_the_graders_work_for_a_call_counts_as_its_processor_time(bundle):
+def test_the_grader_s_own_work_for_a_call_has_a_limit(bundle):
     """A function that is a case's input runs in the grader, which student code could keep busy while it waits."""
 
     def slow_answer(question, arrays, deadline, call_back):
@@ -168,18 +168,18 @@ def test_the_graders_work_for_a_call_counts_as_its_processor_time(bundle):
         return frames.encode({"answer": tree})
 
     source = "def f():\n    while True:\n        doubled()"
-    limits = replace(PATIENT, patience=0.1)
+    limits = replace(PATIENT, answer_seconds=1.0)
     with Process(bundle, limits, "bwrap") as process:
-        ask = partial(process.ask, arrays=[], seconds=2.0, deadline=time.monotonic() + 60)
-        ask({"do": "cell", "cell": "f", "source": source})
+        ask = partial(process.ask, arrays=[], seconds=60.0, deadline=time.monotonic() + 60)
+        ask({"do": "cell", "cell": "f", "source": source, "checked": []})
         call = {
             "do": "call",
             "function": "f",
             "inputs": values.pack({})[0],
             "stand_ins": {"doubled": False},
-            "given": {},
+            "functions": {},
         }
-        with pytest.raises(Ended, match=USED):
+        with pytest.raises(Ended, match="asked the grader for values that take it more than 1 second to compute"):
             ask(call, answer_question=slow_answer)
 
 

@@ -15,7 +15,7 @@ TOOLS = (
     + """
 def header(**changes):
     tree = {"kind": "float", "value": "0x1.8p+0"}
-    return {"tree": tree, "raised": None, "fingerprints": {}, "stopped": "", "arrays": [], **changes}
+    return {"tree": tree, "raised": None, "digests": {}, "stopped": "", "arrays": [], **changes}
 
 def wait():
     signal.setitimer(signal.ITIMER_REAL, 0)
@@ -54,7 +54,7 @@ FORGERIES = {
     ),
     "an unknown kind of value": "send(header(id=outstanding(), tree={'kind': 'code', 'value': '1'}))",
     "a value that is not a tree": "send(header(id=outstanding(), tree=[1, 2]))",
-    "a list for the fingerprints of inputs": "send(header(id=outstanding(), fingerprints=['y']))",
+    "a list for the digests of inputs": "send(header(id=outstanding(), digests=['y']))",
     "an unknown reason for stopping": "send(header(id=outstanding(), stopped='<b>by the grader</b>'))",
     "a reason that is not a text": "send(header(id=outstanding(), stopped=['time']))",
     "an incomplete exception": "send(header(id=outstanding(), raised=['A']))",
@@ -74,8 +74,8 @@ def test_a_malformed_reply_stops_the_function_that_sent_it(submit):
     assert result.outcomes[-1].value is not None
 
 
-def test_an_input_without_a_fingerprint_counts_as_modified(bundle):
-    cell = Cell("f", f"{TOOLS}\ndef f(x):\n    send(header(id=outstanding(), fingerprints={{'y': '0'}}))\n    wait()\n")
+def test_an_input_without_a_digest_counts_as_modified(bundle):
+    cell = Cell("f", f"{TOOLS}\ndef f(x):\n    send(header(id=outstanding(), digests={{'y': '0'}}))\n    wait()\n")
     result = run([cell], [Call("f", {"x": X})], bundle=bundle, limits=PATIENT)
     assert result.outcomes[0].value == 1.5 and result.outcomes[0].modified == ("x",)
 

@@ -155,7 +155,7 @@ def test_what_only_shows_something_does_nothing(imported, source, kind):
     assert (outcome.value, cell) == (1, None)
 
 
-def test_a_value_of_ipython_is_no_answer(imported):
+def test_a_value_of_ipython_is_not_an_answer(imported):
     outcome, _ = imported("from IPython.display import HTML\ndef f(x):\n    return HTML('x')")
     assert outcome.value == values.Foreign("inside.silent_ipython._Silent")
 

@@ -12,7 +12,7 @@ import pytest
 from autograder.sandbox import Limits, SandboxUnavailable, outcomes, seccomp
 from autograder.sandbox.inside import frames
 from autograder.sandbox.system_calls import NUMBERS
-from check import calling, given_functions, values
+from check import calling, input_functions, values
 from tests.choosing import thinned
 
 pytestmark = pytest.mark.sandbox
@@ -32,10 +32,10 @@ def read_from(data):
 
 def test_a_call_in_the_sandbox_does_not_copy_its_inputs():
     received = {}
-    inputs = {"x": np.ones(2), "f": given_functions.sum_of_squares}
-    outcome, fingerprints = calling.call(lambda **given: received.update(given) or given["f"](given["x"]), inputs)
+    inputs = {"x": np.ones(2), "f": input_functions.sum_of_squares}
+    outcome, digests = calling.call(lambda **given: received.update(given) or given["f"](given["x"]), inputs)
     assert received["x"] is inputs["x"] and received["f"] is not inputs["f"]  # functions are disguised
-    assert outcome.value == 2 and calling.modified(inputs, fingerprints) == ()
+    assert outcome.value == 2 and calling.modified(inputs, digests) == ()
 
 
 def test_decoding_a_frame_returns_what_was_encoded():

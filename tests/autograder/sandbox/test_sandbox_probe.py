@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from autograder.sandbox import (
+    CHAPTER_DISTRIBUTIONS,
     Limits,
     SandboxUnavailable,
     bubblewrap,
@@ -150,7 +151,7 @@ def test_a_readable_file_with_answers_is_named(bundle, monkeypatch, file):
 @pytest.mark.thorough("another promise, broken and found alike")
 def test_solutions_among_the_packages_are_found(bundle, monkeypatch, tmp_path):
     (tmp_path / "solutions").mkdir()
-    modules = interpreter.modules(interpreter.CHAPTER_DISTRIBUTIONS) | {"solutions": tmp_path / "solutions"}
+    modules = interpreter.modules(CHAPTER_DISTRIBUTIONS) | {"solutions": tmp_path / "solutions"}
     monkeypatch.setattr(interpreter, "modules", lambda distributions: modules)
     with pytest.raises(SandboxUnavailable, match="no solutions importable: it can import solutions"):
         probe(bundle)

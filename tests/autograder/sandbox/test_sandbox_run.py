@@ -302,7 +302,7 @@ def test_too_much_memory_in_small_steps_stops_the_function(ask):
 
 @pytest.mark.parametrize("memory_mb", [132, 150, 180, 204, 300])
 def test_deep_recursion_stops_the_function(ask, memory_mb):
-    """It ends at the limit of memory or, on a slow machine, of time."""
+    """The recursion ends at the limit of memory or, on a slow machine, of time."""
     source = "import sys\nsys.setrecursionlimit(10**9)\ndef f(n=0):\n    return f(n + 1)"
     assert ask(source, "f", limits=replace(SHORT, memory_mb=memory_mb)).stopped
 

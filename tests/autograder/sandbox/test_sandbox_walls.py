@@ -56,6 +56,21 @@ def test_command_lines_show_no_path_of_the_grader(ask, bundle):
     assert "from inside." in command and str(bundle.parent) not in command and str(REPO) not in command
 
 
+def test_files_for_root_alone_tell_nothing(ask):
+    body = """
+told = []
+for name in sorted(os.listdir("/proc")):
+    path = f"/proc/{name}"
+    if os.path.isfile(path) and not os.stat(path).st_mode & 0o004 or name in ("slabinfo", "kpageflags"):
+        try:
+            told += [name] if os.read(os.open(path, os.O_RDONLY | os.O_NONBLOCK), 1) else []
+        except OSError:
+            pass
+return told
+"""
+    assert tried(ask, body) == []
+
+
 def test_other_processes_cannot_be_seen_or_traced(ask):
     assert tried(ask, "return sorted(n for n in os.listdir('/proc') if n.isdigit())") == ["1", "2"]
     assert tried(ask, "import ctypes\nreturn ctypes.CDLL(None).ptrace(16, 1, 0, 0)") == -1

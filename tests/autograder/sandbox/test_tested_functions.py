@@ -2,13 +2,14 @@
 
 import inspect
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from autograder.authoring.exercise import find_exercise
 from autograder.authoring.make_key import make_key
-from autograder.grading.questions import calls_of
+from autograder.grading.judging import calls_of
 from autograder.sandbox import Call, Cell, process, run
 from check import scoring, tested
 from check.tested import FunctionUnderTest
@@ -30,10 +31,10 @@ HONEST = inspect.getsource(backward.numerical_gradient) + inspect.getsource(back
 def called(bundle):
     """called(source, function) -> the outcome of the cell's function `f`, called with a tested function."""
 
-    def called(source, function, kind="bwrap"):
+    def called(source, function, kind="bwrap", limits=PATIENT):
         cells = [Cell("setup", SETUP), Cell("own", "def doubled(x):\n    return 2 * x"), Cell("f", source)]
         calls = [Call("f", {"function": FunctionUnderTest("doubled", function)})]
-        return run(cells, calls, bundle=bundle, limits=PATIENT, kind=kind).outcomes[0]
+        return run(cells, calls, bundle=bundle, limits=limits, kind=kind).outcomes[0]
 
     return called
 
@@ -135,7 +136,7 @@ def test_the_grader_enforces_the_limits_itself(called, argument):
 
 @pytest.mark.parametrize("argument", ["np.zeros(21)", "[0.5] * 21"])
 def test_a_costly_function_takes_shorter_axes_and_lists(bundle, argument):
-    """The scores of a training step have four axes, and a model as many layers as its list."""
+    """The scores of a training step have four axes, and a model has as many layers as its list."""
     received = []
     honest = f"def f(function):\n    function({argument})"
     through_the_pipe = FIND_CHANNEL + (
@@ -176,8 +177,27 @@ def test_the_process_s_files_are_not_counted_at_every_question(called, monkeypat
 
 
 def test_many_questions_do_not_use_up_the_room_for_answers(called):
-    source = "def f(function):\n    return all(function(np.zeros((100, 99))) == 1 for _ in range(1500))"  # 119 MB
-    assert called(source, lambda x: 1).value is True
+    source = "def f(function):\n    return all(function(np.zeros((100, 99))) == 1 for _ in range(150))"  # 12 MB
+    assert called(source, lambda x: 1, limits=replace(PATIENT, answers_mb=4)).value is True
+
+
+def test_the_entries_of_all_calls_together_have_a_limit(called):
+    """The time that a call takes grows with them, and a limit in seconds would depend on the machine."""
+    received = []
+    source = "def f(function):\n    for _ in range(300):\n        function(np.zeros((100, 100)))"
+    assert called(source, received.append).raised.message == tested.TOO_MANY_ENTRIES
+    assert len(received) == 199  # the tuple, the dict and the array's own place count too
+
+
+def test_a_slow_function_under_test_does_not_use_up_the_test_s_time(called):
+    def slow(x):
+        end = time.thread_time() + 0.02
+        while time.thread_time() < end:
+            pass
+
+    source = "def f(function):\n    return all(function(i / 7) is None for i in range(100))"
+    limits = replace(PATIENT, call_seconds=1.0, patience=0.5, wall_factor=6000.0)
+    assert called(source, slow, limits=limits).value is True
 
 
 def test_the_student_s_own_function_is_out_of_reach_and_comes_back(bundle):

@@ -1,4 +1,4 @@
-"""Runs share a warm process, which is tried before it is used, replaced when it dies, and ended in time."""
+"""Runs share a warm parent, which is tried before it is used, replaced when it dies, and ended in time."""
 
 import os
 import signal
@@ -64,8 +64,8 @@ def weakened_walls(folder, statement, weaker):
 def test_all_runs_are_forks_of_one_process(bundle, sandboxes):
     good(bundle)
     good(bundle)
-    (zygote,) = sandboxes
-    assert zygote.forks == 3  # one to try it
+    (parent,) = sandboxes
+    assert parent.forks == 3  # two runs, and a fork that tried the parent
 
 
 def test_the_modules_of_the_bundle_are_loaded_before_the_fork(sandboxes, tmp_path):
@@ -109,9 +109,9 @@ def test_a_sound_warm_sandbox_keeps_every_promise(bundle, sandboxes):
 @pytest.mark.parametrize(
     "change", thinned(WEAKER, [("kernel.drop_capabilities()", "pass")], "other walls"), ids=WEAKER.values()
 )
-def test_with_weaker_walls_each_run_starts_anew(bundle, sandboxes, monkeypatch, tmp_path, caplog, change):
-    whole, weaker = bubblewrap.zygote_arguments, weakened_walls(tmp_path, *change)
-    monkeypatch.setattr(bubblewrap, "zygote_arguments", lambda *a: before_the_root_is_closed(whole(*a), *weaker))
+def test_with_weaker_walls_each_run_starts_a_process(bundle, sandboxes, monkeypatch, tmp_path, caplog, change):
+    whole, weaker = bubblewrap.warm_parent_arguments, weakened_walls(tmp_path, *change)
+    monkeypatch.setattr(bubblewrap, "warm_parent_arguments", lambda *a: before_the_root_is_closed(whole(*a), *weaker))
     assert len(probe(bundle)) == 19
     assert not sandboxes.usable
     (record,) = caplog.records
@@ -127,27 +127,27 @@ def test_with_weaker_walls_each_run_starts_anew(bundle, sandboxes, monkeypatch, 
     ],
     ids=["no process starts", "a fork cannot mount its own /proc", "a wrong option"],
 )
-def test_where_it_is_not_allowed_each_run_starts_anew(bundle, sandboxes, monkeypatch, caplog, change, words):
-    whole = bubblewrap.zygote_arguments
-    monkeypatch.setattr(bubblewrap, "zygote_arguments", lambda *a: change(whole(*a)))
+def test_where_it_is_not_allowed_each_run_starts_a_process(bundle, sandboxes, monkeypatch, caplog, change, words):
+    whole = bubblewrap.warm_parent_arguments
+    monkeypatch.setattr(bubblewrap, "warm_parent_arguments", lambda *a: change(whole(*a)))
     good(bundle)
     good(bundle)
     assert not sandboxes.usable and list(sandboxes) == []
-    (record,) = caplog.records  # only once
+    (record,) = caplog.records  # it says so only once
     assert "does not allow a warm one" in record.getMessage() and words in record.getMessage()
 
 
 def test_walls_that_were_tried_are_not_replaced_by_others(bundle, sandboxes, monkeypatch):
     """Grading would go on in sandboxes that the probe has not tried."""
     sandboxes.prove()
-    monkeypatch.setattr(bubblewrap, "zygote_arguments", lambda *a: ["--no-such-option"])
+    monkeypatch.setattr(bubblewrap, "warm_parent_arguments", lambda *a: ["--no-such-option"])
     with pytest.raises(SandboxUnavailable, match="no-such-option"):
         good(bundle)
 
 
 @pytest.fixture
 def dying(sandboxes, monkeypatch):
-    """dying(n): before each of the next n questions, the warm process is killed."""
+    """dying(n): before each of the next n questions, the warm parent is killed."""
 
     class Dying(Process):
         deaths = 0
@@ -155,9 +155,9 @@ def dying(sandboxes, monkeypatch):
         def ask(self, *args, **kwargs):
             if Dying.deaths:
                 Dying.deaths -= 1
-                (zygote,) = sandboxes
-                zygote.bwrap.kill()
-                zygote.bwrap.popen.wait()  # otherwise the fork may still answer
+                (parent,) = sandboxes
+                parent.bwrap.kill()
+                parent.bwrap.popen.wait()  # otherwise the fork may still answer
             return super().ask(*args, **kwargs)
 
     monkeypatch.setattr(submission, "Process", Dying)
@@ -203,13 +203,13 @@ def test_a_warm_process_is_renewed(bundle, sandboxes, monkeypatch):
 
 
 def test_a_warm_process_that_is_not_needed_ends_after_its_last_fork(bundle, sandboxes, monkeypatch, tmp_path):
-    monkeypatch.setattr(warm, "MAX_ZYGOTES", 1)
+    monkeypatch.setattr(warm, "MAX_WARM_PARENTS", 1)
     ask = {"arrays": [], "seconds": 60.0, "deadline": time.monotonic() + SECONDS}
     with Process(bundle, PATIENT, "bwrap") as process:
         (first,) = sandboxes
         good(tmp_path)
         assert [*sandboxes] != [first] and first.bwrap.popen.poll() is None
-        process.ask({"do": "cell", "cell": "mine", "source": "x = 1"}, **ask)
+        process.ask({"do": "cell", "cell": "mine", "source": "x = 1", "checked": []}, **ask)
     first.bwrap.popen.wait(SECONDS)
 
 
@@ -220,8 +220,8 @@ from autograder.sandbox.process import Process
 from autograder.sandbox.warm import sandboxes
 from tests.patience import PATIENT
 process = Process(Path(sys.argv[1]), PATIENT, "bwrap")
-(zygote,) = sandboxes
-print(zygote.bwrap.first_pid, process._launched.started.python_pid(), flush=True)
+(parent,) = sandboxes
+print(parent.bwrap.first_pid, process._launched.started.python_pid(), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

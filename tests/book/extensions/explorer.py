@@ -4,10 +4,10 @@ import shutil
 
 import numpy as np
 
-from tests.book.conftest import jupyter_book, make_little_book, page
+from tests.book.conftest import build_book, make_little_book, page
 from tests.browsers.contrast import PALE
 
-KEYS = np.array([[-1.0, 1.0], [1.0, 1.0], [0.0, -1.0]])  # Ada, Tom, the ball
+KEYS = np.array([[-1.0, 1.0], [1.0, 1.0], [0.0, -1.0]])  # the keys of Ada, Tom and the ball
 VALUES = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 STATUS = "document.querySelector('.explorer-status').textContent"
 UNNAMED = """[...document.querySelectorAll('.explorer :is(input, button, select)')].filter(
@@ -17,16 +17,21 @@ WORDLESS = """[...document.querySelectorAll('.explorer thead tr > *, .explorer t
 LEGIBLE = f"(([count, ...pale]) => count > 20 && !pale.length)({PALE}('.explorer *'))"
 
 
-def opened_explorer(folder, browser, text, *files):
-    """Build a little book in a folder, with these files beside its page, and return the tab that shows the page."""
+def built_explorer(folder, text, *files):
+    """Build a little book in a folder, with these files beside its page, and return the URL of the page."""
     make_little_book(folder)
     for file in files:
         shutil.copy(file, folder / "chapters")
     page(folder, text=text)
-    built = jupyter_book(folder)
-    assert built.returncode == 0, built.stderr
+    build_book(folder)
+    return (folder / "_build" / "html" / "chapters" / "01_attention.html").as_uri()
+
+
+def opened_explorer(folder, browser, text, *files):
+    """Build a little book, see `built_explorer`, and return the tab that shows its page."""
+    url = built_explorer(folder, text, *files)
     browser.send("Emulation.setFocusEmulationEnabled", enabled=True)
-    browser.open((folder / "_build" / "html" / "chapters" / "01_attention.html").as_uri())
+    browser.open(url)
     return browser
 
 

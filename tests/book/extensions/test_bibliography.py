@@ -6,8 +6,8 @@ import pytest
 from bs4 import BeautifulSoup
 from pybtex.database import parse_string
 
-from autograder.chapter.works import add_year_letters, citation, read_works
-from tests.book.conftest import ROOT, built_page, jupyter_book, page
+from autograder.chapter.targets import add_year_letters, citation, read_works
+from tests.book.conftest import ROOT, build_book, built_page, page
 
 pytestmark = pytest.mark.book
 
@@ -44,8 +44,7 @@ def test_a_work_is_labelled_and_sorted_as_it_is_cited(little_book):
     (little_book / "chapters" / "references.bib").write_text(WORKS, encoding="utf-8")
     keys = ",".join(AS_CITED)
     page(little_book, text=f"{{cite:p}}`{keys}`\n\n:::{{bibliography}}\n:::")
-    built = jupyter_book(little_book)
-    assert built.returncode == 0, built.stderr
+    build_book(little_book)
     article = BeautifulSoup(built_page(little_book), "lxml").find("article")
     labels = [f"{authors}, {year}" for authors, year in AS_CITED.values()]
     (citation,) = article.find_all(class_="bibtex-citation")

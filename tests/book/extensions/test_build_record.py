@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from book.extensions.build_record import BuildRecord, is_current
-from tests.book.conftest import build_unless_current, jupyter_book, page
+from book.extensions.build_record import BuildRecord, is_current, sources_digest
+from tests.book.conftest import build_book, build_unless_current, jupyter_book, page
 
 pytestmark = pytest.mark.book
 
@@ -16,12 +16,12 @@ def write(file, text):
     return file
 
 
-def test_a_book_is_taken_as_it_is_only_if_its_sources_are_those_that_it_was_built_from(little_book):
+def test_a_built_book_is_used_only_if_its_sources_are_those_that_it_was_built_from(little_book):
     page(little_book)
     config = little_book / "_config.yml"
     lends = config.read_text(encoding="utf-8").replace("lend: nothing", "lend: all")
     other = write(little_book / "other.yml", lends)
-    assert jupyter_book(little_book, "--config", "other.yml").returncode == 0
+    build_book(little_book, "--config", "other.yml")
     assert not is_current(little_book), "it was built with another configuration"
     other.unlink()
     output = build_unless_current(little_book, jupyter_book)
@@ -42,6 +42,16 @@ def test_a_book_is_taken_as_it_is_only_if_its_sources_are_those_that_it_was_buil
         assert is_current(little_book)
     (little_book / "_build" / "html" / "index.html").unlink()
     assert not is_current(little_book), "its pages are gone"
+
+
+def test_a_change_of_what_only_a_hub_needs_leaves_the_book_current(tmp_path):
+    hub = tmp_path / "autograder" / "hub"
+    hub.mkdir(parents=True)
+    before = sources_digest(tmp_path)
+    write(hub / "README.md", "# Another page")
+    assert sources_digest(tmp_path) == before
+    write(hub.parent / "layout.py", "")
+    assert sources_digest(tmp_path) != before
 
 
 def test_a_build_that_fails_or_has_not_ended_leaves_no_record(tmp_path):

@@ -12,7 +12,7 @@ from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
 
-NAME = "decoder_layer"
+NAME = "decoder_layer_backward"
 # What the page shows as lit: the names in the graph, in order, and the names at which its lines end.
 LIT = "[...document.querySelectorAll('.exercise-graph a.lit')].map(link => link.dataset.name)"
 LINES = "[...document.querySelectorAll('.exercise-graph path.lit')].map(line => line.dataset.to)"
@@ -54,7 +54,7 @@ def test_an_exercise_that_stands_alone_is_not_in_the_graph():
 
 
 def test_every_exercise_stands_below_what_it_builds_on_and_beside_no_other():
-    source = indexes.graph().source
+    source = indexes.graph().html
     links = re.findall(r'left: (\d+)px; top: (\d+)px" data-name="(\w+)" data-needs="([\w ]*)"', source)
     places = {name: (int(left), int(top)) for left, top, name, _ in links}
     assert places.keys() == needs().keys() and len(places) > 50

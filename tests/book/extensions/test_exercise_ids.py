@@ -3,7 +3,7 @@
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.book.conftest import built_page, jupyter_book, make_little_book, page
+from tests.book.conftest import build_book, built_page, make_little_book, page
 
 pytestmark = pytest.mark.book
 
@@ -23,8 +23,7 @@ Multiply.
 def test_no_id_occurs_twice(tmp_path):
     folder = make_little_book(tmp_path)
     page(folder, text=TEXT)
-    built = jupyter_book(folder)
-    assert built.returncode == 0, built.stderr
+    build_book(folder)
     html = BeautifulSoup(built_page(folder), "lxml")
     ids = [element["id"] for element in html.select("article [id]")]
     assert len(ids) == len(set(ids)) and {"exercise-one", "exercise-two"} <= set(ids)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.layout import REPO
-from book.extensions.explorer_models import half_precision
+from book.explorer_data import parameters_of
 from solutions.language_model import N_HEADS, stack_forward
 from solutions.parameters import load, map_tree
 from solutions.project import top_p
@@ -89,5 +89,5 @@ def test_words_differ_and_read_well(tab):
 
 
 def test_the_page_holds_less_than_half_a_megabyte_of_weights():
-    shapes = half_precision(WEIGHTS)["shapes"].values()
+    shapes = parameters_of(WEIGHTS)["shapes"].values()
     assert 2 * sum(np.prod(shape) for shape in shapes) < 500_000

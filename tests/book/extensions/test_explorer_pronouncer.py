@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autograder.layout import REPO
-from book.extensions.explorer_models import N_WORDS, half_precision, unseen_words
+from book.explorer_data import N_WORDS, parameters_of, unseen_words
 from solutions.letters_to_sounds import N_HEADS, fresh_model, transcribe
 from solutions.logarithms import log_softmax
 from solutions.model import cross_attention_weights, decode, encode
@@ -91,7 +91,7 @@ def pronounced(params, word):
 
 
 def rounds_to(shown, value, digits):
-    """Return whether a number is shown with this many digits; float32 may round the other way."""
+    """Whether a number is shown with this many digits; float32 may round the other way."""
     return abs(float(shown) - value) < 0.5001 / 10**digits + 1e-4
 
 
@@ -143,6 +143,17 @@ def turn_round(tab, way):
         document.querySelector('.explorer select'))""")
 
 
+def test_a_name_may_have_an_apostrophe_a_hyphen_and_foreign_letters(tab):
+    for name, letters in (
+        ("O’Brien", "obrien"),
+        ("Anne-Marie", "annemarie"),
+        ("Łukasz", "lukasz"),
+        ("Strauß", "strauss"),
+    ):
+        type_word(tab, name)
+        assert tab.evaluate(STATUS).startswith(f"{letters}: "), name
+
+
 def test_the_other_model_spells_what_the_first_one_writes(tab):
     back = params_of(vector_of(BACK))
     type_word(tab, "knight")
@@ -159,9 +170,13 @@ def test_the_other_model_spells_what_the_first_one_writes(tab):
         assert tab.evaluate(f"{ROWS}('.explorer-map tr')")[0] == ["percent", *read.split()]
     assert not tab.evaluate("document.querySelector('.explorer input[type=file]').checkVisibility()")
     assert tab.evaluate(UNNAMED) == 0 and reads_well(tab)
+    shown = tab.evaluate(f"{ROWS}('.explorer-choices tbody tr')")
     for text in ("", "knight", "N  AY?", "N " * 21):
         type_word(tab, text)
-        assert tab.evaluate(STATUS).startswith("The model reads 1 to 20 sounds with spaces between: AA AE ")
+        refused = tab.evaluate(STATUS)
+        assert refused.startswith("The model reads 1 to 20 sounds with spaces between: AA AE ")
+        assert refused.endswith(" ZH. What you see still belongs to HH.")
+        assert tab.evaluate(f"{ROWS}('.explorer-choices tbody tr')") == shown
     type_word(tab, "N AY T")
     turn_round(tab, 0)
     word = spelled(transcribe(back, tokens_of(["N AY T"]))[0])
@@ -169,11 +184,19 @@ def test_the_other_model_spells_what_the_first_one_writes(tab):
     assert not tab.exceptions()
 
 
-def test_what_is_no_word_is_refused(tab):
+def test_after_what_is_not_a_word_the_last_word_stays(tab):
+    type_word(tab, "phone")
+    refused = "The model reads one word of 1 to 20 letters from a to z. What you see still belongs to phone."
     for text in ("", "Mary Ann", "x1", "日本", "a" * 21):
         type_word(tab, text)
-        assert tab.evaluate(STATUS) == "The model reads one word of 1 to 20 letters from a to z."
-        assert not tab.evaluate("document.querySelector('.explorer-map').checkVisibility()")
+        assert tab.evaluate(STATUS) == refused
+        assert shows(tab, OF_BOOK, "phone")
+        assert tab.evaluate("document.querySelector('.explorer-map').checkVisibility()")
+    vector = (1.5 * flatten(fresh_model(5))).astype(np.float16)
+    choose(tab, npz(weights=vector))
+    assert tab.evaluate(STATUS) == refused
+    assert shows(tab, params_of(vector), "phone"), "with the weights that are in use now"
+    press_button(tab, "The book’s weights")
     type_word(tab, "ox")
     assert tab.evaluate(STATUS).endswith(" It has learnt words of 3 to 10 letters only.")
     assert tab.evaluate("document.querySelector('.explorer-map').checkVisibility()")
@@ -250,11 +273,11 @@ def test_a_wrong_file_is_refused_in_words_and_the_weights_stay(tab, kind):
 
 
 def test_a_file_by_path_and_a_handed_in_vector_give_the_same_page(tmp_path):
-    model = half_precision(WEIGHTS)
-    assert len(model["float16"]) * 3 / 4 <= 500_000
-    numbers = np.frombuffer(base64.b64decode(model["float16"]), "<f2")
+    model = parameters_of(WEIGHTS)
+    assert len(model["base64"]) * 3 / 4 <= 500_000
+    numbers = np.frombuffer(base64.b64decode(model["base64"]), "<f2")
     np.testing.assert_array_equal(numbers, vector_of())
     assert list(model["shapes"])[0] == "decoder.0.attention.b_key" and model["shapes"]["embeddings.shared"] == (69, 64)
     np.savez(tmp_path / "short.npz", weights=numbers[:-1])
     with pytest.raises(ValueError, match="reshape|237"):
-        half_precision(tmp_path / "short.npz")
+        parameters_of(tmp_path / "short.npz")

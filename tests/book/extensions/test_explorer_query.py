@@ -47,7 +47,7 @@ def test_dragging_the_arrow_changes_the_query(tab):
         return (x + 3.6) / 7.2, (3.6 - y) / 7.2
 
     drag(tab, (".explorer svg", 0), at(1, 1), at(0, 1), at(9, -2))
-    assert shows(tab, (3, -2))  # the end of the plot
+    assert shows(tab, (3, -2))  # where the plot ends
 
 
 def test_the_keyboard_moves_the_query(tab):

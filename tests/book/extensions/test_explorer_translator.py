@@ -81,7 +81,7 @@ def translates(tab, number, upto=None, struck=(), heads=()):
 def test_the_page_s_forward_pass_is_the_book_s(opened):
     tab = opened("09_training")
     cases = [(245,), (77_777,), (0,), (245, [1]), (245, [], [0]), (77_777, [0, 3], [1, 3]), (245, [0, 1, 2, 3])]
-    cases += [(27_345, [], [0, 1, 2])]  # its translation never ends
+    cases += [(27_345, [], [0, 1, 2])]  # the translation of this number never ends
     expected = [written_for(*case) for case in cases]
     calls = [
         [src.tolist(), (src != numbers.PAD).tolist(), case[2] if len(case) > 2 else []]
@@ -94,6 +94,18 @@ def test_the_page_s_forward_pass_is_the_book_s(opened):
         assert page["tokens"] == tokens.tolist(), case
         np.testing.assert_allclose(page["logits"], logits, atol=1e-9, err_msg=str(case))
         np.testing.assert_allclose(page["weights"], weights, atol=1e-9, err_msg=str(case))
+
+
+def test_each_word_stands_on_the_middle_of_its_column(opened):
+    offsets = opened("09_training").evaluate("""[...document.querySelectorAll('.explorer-map')].flatMap(table =>
+      [...table.rows[0].cells].slice(1).map((head, i) => {
+        const word = document.createRange();
+        word.selectNodeContents(head);
+        const [text, below] = [word, table.rows[1].cells[i + 1]].map(part => part.getBoundingClientRect());
+        return [Math.abs(text.left + text.right - below.left - below.right) / 2, below.top - text.bottom];
+      }))""")
+    aside, gaps = np.transpose(offsets)
+    assert len(offsets) == N_HEADS * len(numbers.english(245)) and max(aside) < 2 and 0 <= min(gaps) <= max(gaps) < 10
 
 
 def test_the_page_spells_numbers_and_translates_them(opened):
@@ -154,7 +166,7 @@ def test_the_keyboard_steps_through_decoding(opened):
     assert translates(tab, 45, 3, heads=[0]) == "45: fünf und vier …"
     assert tab.evaluate("document.activeElement.ariaPressed") == "true"
     tab.press("Enter")
-    type_number(tab, 21)  # another number is shown from the last step
+    type_number(tab, 21)  # a new number is shown from its last step
     assert translates(tab, 21) == "21: ein und zwan zig. That is right."
     press_button(tab, "Back")
     press_button(tab, "Back")
@@ -165,15 +177,21 @@ def test_the_keyboard_steps_through_decoding(opened):
     assert tab.evaluate(groups) == ["Strike out", "Silence"]
 
 
-def test_a_number_that_the_model_does_not_know_is_refused(opened):
+def test_after_a_number_that_the_model_does_not_know_the_last_translation_stays(opened):
     tab = opened("09_training")
+    type_number(tab, 21)
+    height = tab.evaluate("document.querySelector('.explorer').offsetHeight")
     for text in ("100000", "-1", "1.5", ""):
         type_number(tab, text)
-        assert tab.evaluate(STATUS) == "The model has learnt the whole numbers from 0 to 99,999."
-        assert tab.evaluate("document.querySelector('.explorer-tables').checkVisibility()") is False
+        refused = "The model has learnt the whole numbers from 0 to 99,999. What you see still belongs to 21."
+        assert translates(tab, 21) == refused
+        assert tab.evaluate("document.querySelector('.explorer-tables').checkVisibility()")
+        assert abs(tab.evaluate("document.querySelector('.explorer').offsetHeight") - height) < 60
+    press_toggle(tab, 1, 0)  # this shows the last translation without one head
+    assert translates(tab, 21, heads=[0]).startswith("21: ")
+    press_toggle(tab, 1, 0)
     type_number(tab, 7)
     assert translates(tab, 7) == "7: sieben. That is right."
-    assert tab.evaluate("document.querySelector('.explorer-tables').checkVisibility()") is True
 
 
 def test_half_precision_is_enough_for_the_translator():
@@ -208,6 +226,6 @@ def test_a_model_is_included_in_half_precision_and_a_missing_file_is_an_error(tm
     page, noted = with_model(tmp_path)
     [node] = page.findall(explorers.explorer)
     assert node["model"]["shapes"] == {"embeddings.shared": (1, 2), "gain": (1,)}
-    values = np.frombuffer(base64.b64decode(node["model"]["float16"]), "<f2")
+    values = np.frombuffer(base64.b64decode(node["model"]["base64"]), "<f2")
     np.testing.assert_array_equal(values, np.array([1.0, -0.1, 3e-6], np.float16))
     assert noted == ["small.npz"]

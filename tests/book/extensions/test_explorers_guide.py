@@ -35,7 +35,7 @@ def test_an_explorer_says_above_its_picture_what_to_do(opened, chapter):
 
 @pytest.mark.parametrize("chapter", thinned(["01_attention", "06_position"], ["06_position"], "another explorer"))
 def test_a_hint_shows_where_to_drag_until_the_reader_drags(opened, browser, chapter):
-    browser.open("about:blank")  # another test may have dragged already
+    browser.open("about:blank")  # another test may have dragged something in this page
     tab = opened(chapter)
     assert tab.evaluate(HINTS) == 1
     handle = "document.querySelector('.explorer .handle')"

@@ -2,12 +2,13 @@
 
 import json
 
+import lxml.html
 import pytest
 
-from book.formulas import stored
+from book.formulas import stored, words
 from book.formulas.make import formulas_in, formulas_of_book, mathjax_config
 from book.formulas.stored import Formula
-from tests.book.conftest import ROOT, built_page, jupyter_book, page
+from tests.book.conftest import ROOT, build_book, built_page, jupyter_book, page
 
 pytestmark = pytest.mark.book
 
@@ -27,6 +28,14 @@ COPY = """((element, end) => {
   return {text: clipboardData.getData("text/plain"), html: clipboardData.getData("text/html")};
 })"""
 
+# The lines of formulas that may break: [the room, the width of the parts side by side, the number of lines].
+LINES = """[...document.querySelectorAll("article [breaks]")].filter(line => line.checkVisibility()).map(line => {
+  const parts = [...line.querySelectorAll(":scope > mjx-part")].map(part => part.getBoundingClientRect());
+  const room = line.closest("mjx-container").getBoundingClientRect().right - parts[0].left;
+  const rows = parts.filter((part, place) => place && part.left <= parts[place - 1].left).length + 1;
+  return [room, parts.reduce((sum, part) => sum + part.width, 0), rows];
+})"""
+
 
 @pytest.fixture(scope="module")
 def formulas():
@@ -43,9 +52,51 @@ def test_the_stored_formulas_are_those_of_the_book(html, formulas):
     assert sorted(set(formulas) - used) == [], "`make formulas` drops them"
 
 
+NAMED = "//math[ancestor::summary or ancestor::a or ancestor::legend or ancestor::h1 or ancestor::h2 or ancestor::h3]"
+
+
+def test_a_formula_in_a_name_has_words_on_every_page(html):
+    """A browser reads no MathML for the name of a link, a heading, a question or a choice."""
+    pages = {path.name: lxml.html.parse(path).xpath(NAMED) for path in html.rglob("*.html")}
+    assert sum(map(len, pages.values())) > 50
+    nameless = [
+        (name, math.text_content()) for name, maths in pages.items() for math in maths if not math.get("aria-label")
+    ]
+    assert nameless == []
+
+
+ROOT_OF_D = "<msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt>"
+POWER = "<msup><mn>10</mn><mrow><mo>−</mo><mn>5</mn></mrow></msup>"
+
+
+@pytest.mark.parametrize(
+    "mathml, label",
+    [
+        ("<mn>8</mn><mi>a</mi>", "8 a"),
+        (f"{ROOT_OF_D}<mo>&lt;</mo><mn>1</mn>", "the square root of d sub k &lt; 1"),
+        ("<msqrt><mi>a</mi><mo>+</mo><mi>b</mi></msqrt>", "the square root of a + b"),
+        (f"<mo>−</mo>{POWER}", "minus 10 to the power minus 5"),
+    ],
+)
+def test_a_formula_is_read_in_words(mathml, label):
+    namespace = 'xmlns="http://www.w3.org/1998/Math/MathML"'
+    assert (
+        words.named(f"<math {namespace}>{mathml}</math>") == f'<math aria-label="{label}" {namespace}>{mathml}</math>'
+    )
+
+
 def test_no_page_loads_mathjax(html):
     loading = [path.name for path in html.rglob("*.html") if MATHJAX in path.read_text(encoding="utf-8")]
     assert loading == []
+
+
+def test_a_line_of_a_formula_breaks_only_where_it_does_not_fit(laid_out, browser):
+    laid_out("chapters/02_backward", 1280)
+    wide = browser.evaluate(LINES)
+    assert len(wide) > 15 and all(rows == 1 for room, width, rows in wide if width < room)
+    laid_out("chapters/02_backward", 390)
+    narrow = browser.evaluate(LINES)
+    assert any(rows > 1 for *_, rows in narrow) and all(rows == 1 for room, width, rows in narrow if width < room)
 
 
 def test_node_and_the_page_have_the_same_mathjax():
@@ -69,11 +120,10 @@ def test_a_page_with_stored_formulas_contains_them(little_book):
 
 def test_a_page_with_another_formula_loads_mathjax_and_the_build_says_so(little_book, browser):
     page(little_book, text=f"Divide by ${STORED.tex}$.\n\n$$\n{CHANGED.tex}\n$$ (label)\n")
-    built = jupyter_book(little_book, "--quiet")
-    assert built.returncode == 0, built.stderr
+    built = build_book(little_book, "--quiet")
     assert "not stored: 01_attention. To store them, run `make formulas`" in built.stderr
     file = little_book / "_build" / "html" / "chapters" / "01_attention.html"
-    split = Formula(f"\\begin{{split}}\n{CHANGED.tex}\n\\end{{split}}", display=True)  # Sphinx adds it
+    split = Formula(f"\\begin{{split}}\n{CHANGED.tex}\n\\end{{split}}", display=True)  # Sphinx adds `split`
     assert set(formulas_in(file)) == {STORED, split}
     browser.open(file.as_uri())
     assert browser.evaluate("document.querySelectorAll('.math > mjx-container').length") == 2

@@ -9,7 +9,8 @@ from bs4 import BeautifulSoup
 
 from autograder.chapter.chapter import text_of
 from autograder.layout import chapter_names
-from tests.book.conftest import ROOT, built_page, jupyter_book, make_little_book, page
+from tests.book.conftest import ROOT, build_book, built_page, jupyter_book, make_little_book, page
+from tests.browsers.contrast import CONTRAST
 from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
@@ -32,7 +33,7 @@ Words.
 - [x] the first
 
   It did.
-- [ ] the second, with $x$ in it
+- [ ] the second, with $d_k$ in it
 
   It did not. See {{ref}}`there <here>`.
 ::::
@@ -64,13 +65,9 @@ def source(number=7):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return the folder of a built book of two pages, the first with questions."""
-    folder = make_little_book(tmp_path_factory.mktemp("questions"))
-    toc = "format: jb-book\nroot: chapters/01_attention\nchapters:\n- file: chapters/other\n"
-    (folder / "_toc.yml").write_text(toc)
-    (folder / "chapters" / "other.md").write_text("# Another page\n")
+    folder = make_little_book(tmp_path_factory.mktemp("questions"), other="# Another page\n")
     page(folder, text=source())
-    built = jupyter_book(folder)
-    assert built.returncode == 0, built.stderr
+    build_book(folder)
     return folder
 
 
@@ -88,7 +85,7 @@ def test_a_question_is_a_group_whose_name_is_the_question(questions):
 
 def test_each_choice_contains_its_answer_and_a_verdict(questions):
     choices = questions[1].select("li > details")
-    assert [choice.summary.get_text() for choice in choices] == ["the first", "the second, with x in it"]
+    assert [choice.summary.get_text() for choice in choices] == ["the first", "the second, with dk in it"]
     assert [choice.div.get_text().strip() for choice in choices] == ["Yes. It did.", "No. It did not. See there."]
     assert choices[1].select_one(".answer-text a")["href"] == "#here"
     assert not questions[0].select("details[open], input")
@@ -134,24 +131,23 @@ def test_a_wrongly_written_question_fails_the_build(little_book):
 
 # In a browser.
 
+
+def test_the_name_of_a_choice_includes_its_formula(folder, browser):
+    browser.open((folder / "_build" / "html" / "chapters" / "01_attention.html").as_uri())
+    tree = browser.send("Accessibility.getFullAXTree")["nodes"]
+    names = [node["name"]["value"] for node in tree if not node["ignored"] and "name" in node]
+    assert "the second, with d sub k in it" in names
+
+
 OPEN = "[...document.querySelectorAll('.question details')].flatMap((d, i) => d.open ? [i] : [])"
 COUNT = "document.querySelector('.questions-answered span').textContent"
-CONTRAST = """(() => {
-  const channels = text => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
-  const light = text => channels(text).map(c => c / 255)
-    .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  const background = element => {
-    const colour = getComputedStyle(element).backgroundColor;
-    return /, 0\\)$|transparent/.test(colour) ? background(element.parentElement) : colour;
-  };
-  const inks = '.question legend, .question-kind, .question summary, .question strong, .question a, .question label,' +
-    ' .question textarea, .questions-answered span, .questions-answered button';
-  return Math.min(...[...document.querySelectorAll(inks)].map(element => {
-    const [a, b] = [light(getComputedStyle(element).color), light(background(element))];
-    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-  }));
-})()"""
+TEXTS = (
+    ".question :is(legend, summary, strong, a, label, textarea), .question-kind, .questions-answered :is(span, button)"
+)
+CONTRAST_OF_TEXTS = f"""(() => {{{CONTRAST}
+  return Math.min(...[...document.querySelectorAll("{TEXTS}")].map(element =>
+    contrast(light(channels(getComputedStyle(element).color)), light(background(element)))));
+}})()"""
 
 
 @pytest.fixture
@@ -184,9 +180,9 @@ def test_the_keyboard_opens_answers(tab):
     wait_until_shown(tab, [0], answered=1)
     answer = "document.querySelector('.question details[open] .answer-text').innerText"
     assert tab.evaluate(answer).startswith("No. The columns belong to the keys")
-    tab.press("Tab")  # to the reference in the answer
+    tab.press("Tab")  # the focus moves to the reference in the answer
     assert tab.evaluate("document.activeElement.getAttribute('href')") == "#all-queries-at-once"
-    tab.press("Tab")  # to the next choice
+    tab.press("Tab")  # the focus moves to the next choice
     tab.press(" ")
     wait_until_shown(tab, [0, 1], answered=1)
 
@@ -259,7 +255,7 @@ def test_a_changed_question_counts_as_not_answered(tab, folder):
     choose(tab, 2)
     wait_until_shown(tab, [0, 2], answered=2)
     page(folder, text=source(number=8))
-    assert jupyter_book(folder).returncode == 0
+    build_book(folder)
     tab.open(tab.url)
     wait_until_shown(tab, [0], answered=1)  # the text of the other question has changed
 
@@ -300,12 +296,34 @@ def test_all_answers_are_printed(tab):
         tab.send("Emulation.setEmulatedMedia", media="")
 
 
+def test_on_paper_the_answers_follow_all_questions(tab):
+    choose(tab, 1)
+    wait_until_shown(tab, [1], answered=1)
+    before = tab.evaluate("document.querySelector('article').innerHTML")
+    tab.send("Emulation.setEmulatedMedia", media="print")
+    try:
+        tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+        text = " ".join(tab.evaluate("document.querySelector('article').innerText").split())
+        asked, _, answers = text.partition("Answers to the questions")
+        titles = ("Four queries share out", "Which mistake made", "Derive it.", "Why?")
+        assert all(title in asked and title in answers for title in titles)
+        for answer in ("Yes. It did.", "No. It did not. See there.", "Because."):
+            assert answer not in asked and answers.count(answer) == 1
+        assert "the first" in asked and "the first" in answers, "an answer is printed beside its choice"
+        marks = "[...document.querySelectorAll('.question summary')].map(s => getComputedStyle(s, '::before').content)"
+        assert set(tab.evaluate(marks)) == {'"○" / ""'}, "nothing beside a question gives its answer away"
+        tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    finally:
+        tab.send("Emulation.setEmulatedMedia", media="")
+    assert tab.evaluate("document.querySelector('article').innerHTML") == before
+
+
 @pytest.mark.parametrize("dark", thinned([False, True], [True], "the other colours"), ids=["light", "dark"])
 def test_questions_are_readable_and_large_enough_to_touch_on_a_phone(tab, dark):
     tab.open(tab.url, width=390, dark=dark)
     tab.evaluate("document.querySelectorAll('.question details').forEach(d => { d.open = true; })")
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
-    assert tab.evaluate(CONTRAST) > 4.5
+    assert tab.evaluate(CONTRAST_OF_TEXTS) > 4.5
     small = "[...document.querySelectorAll('.question summary')].filter(s => s.offsetHeight < 44).length"
     assert tab.evaluate(small) == 0
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from book.extensions import stale_pages
-from tests.book.conftest import ROOT, built_page, jupyter_book, page
+from tests.book.conftest import ROOT, build_book, built_page, page
 from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
@@ -20,19 +20,18 @@ def test_a_changed_solution_is_executed_again_also_in_a_folder_that_was_moved(li
     for value in ("first", "second"):
         solution = f"{attention}\n\ndef answer():\n    return 'the {value} answer'\n"
         (folder / "solutions" / "attention.py").write_text(solution, encoding="utf-8")
-        built = jupyter_book(folder)
-        assert built.returncode == 0, built.stderr
+        build_book(folder)
         assert f"the {value} answer" in built_page(folder)
         folder = folder.rename(folder.with_name("moved")) if moved else folder
 
 
 def test_a_changed_style_is_in_the_book_without_running_cells_again(little_book):
     page(little_book, code="import random\nprint(random.random())")
-    assert jupyter_book(little_book).returncode == 0
+    build_book(little_book)
     before = built_page(little_book)
     with (little_book / "book" / "static" / "house.css").open("a") as css:
         css.write("/* another style */")
-    assert jupyter_book(little_book).returncode == 0
+    build_book(little_book)
     built_css = little_book / "_build" / "html" / "_static" / "house.css"
     assert "/* another style */" in built_css.read_text(encoding="utf-8")
     shown = re.search(r"0\.\d{6,}", before)[0]

@@ -6,7 +6,7 @@ from tests.book.conftest import built_page, jupyter_book, page
 
 pytestmark = pytest.mark.book
 
-CHAPTER = "chapters/01_attention"  # it has admonitions, whose icons the theme draws by style sheet
+CHAPTER = "chapters/01_attention"  # this page has admonitions, whose icons the theme draws by style sheet
 UNUSED = ("fontawesome", "webfonts", "searchtools.js", "language_data.js", "searchindex.js")
 
 

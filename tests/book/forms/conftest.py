@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.book.conftest import jupyter_book, make_little_book, page
+from tests.book.conftest import build_book, make_little_book, page
 
 TOC = """format: jb-book
 root: chapters/01_attention
@@ -118,8 +118,7 @@ def small_book(tmp_path_factory):
     (folder / "chapters" / "02_more.md").write_text(second)
     picture = PICTURE.replace("{{LINES}}", "# a line of code\n" * 28).replace("{{MORE}}", " A word." * 200)
     page(folder, f"{WIDE}\nprint(wide)", FIRST + picture)
-    built = jupyter_book(folder)
-    assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-4000:]
+    build_book(folder)
     return folder
 
 

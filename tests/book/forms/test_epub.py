@@ -8,7 +8,7 @@ from posixpath import dirname, normpath
 import pytest
 from lxml import etree
 
-from tests.book.conftest import jupyter_book
+from tests.book.conftest import build_book
 from tests.book.forms.conftest import HIDDEN, words
 from tests.patience import SECONDS
 
@@ -22,8 +22,7 @@ def epub(small_book):
     (folder / "_static").mkdir(parents=True)
     for name in ("index.html", "epub-cover.xhtml", "_static/left.css"):  # files that an earlier build leaves behind
         (folder / name).write_text("left")
-    built = jupyter_book(small_book, "--builder", "custom", "--custom-builder", "epub")
-    assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-4000:]
+    build_book(small_book, "--builder", "custom", "--custom-builder", "epub")
     with zipfile.ZipFile(folder / "transformer-by-hand.epub") as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
@@ -83,6 +82,6 @@ def test_epubcheck_finds_no_error(epub, small_book):
     if not (program := shutil.which("epubcheck")):
         pytest.skip("NO EPUBCHECK: the EPUB was not checked by it. Install it, `apt-get install epubcheck`, say.")
     book = small_book / "_build" / "epub" / "transformer-by-hand.epub"
-    command = ["java", "-jar", program] if zipfile.is_zipfile(program) else [program]  # Debian's is a jar
+    command = ["java", "-jar", program] if zipfile.is_zipfile(program) else [program]  # Debian's program is a jar
     result = subprocess.run([*command, book], capture_output=True, text=True, timeout=SECONDS)
     assert result.returncode == 0, result.stdout + result.stderr

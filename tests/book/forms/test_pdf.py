@@ -18,10 +18,32 @@ def printed(small_book, chromium):
     return PdfReader(small_book / "book.pdf")
 
 
-def test_the_pdf_has_a_title_and_page_numbers(printed):
+def test_the_pdf_has_a_title_a_language_and_page_numbers(printed):
+    assert printed.root_object["/Lang"] == "en"
     assert (printed.metadata.title, printed.metadata.author) == ("A Title", "An Author")
     for number, sheet in enumerate(printed.pages[1:], start=2):
         assert words(sheet.extract_text()).startswith(str(number))  # the text in the margins comes first
+
+
+def test_the_pdf_has_tags_for_screen_readers(printed):
+    def tags(element):
+        children = element.get("/K", [])
+        for child in children if isinstance(children, list) else [children]:
+            if isinstance(child := child.get_object(), dict):
+                yield from tags(child)
+        yield element.get("/S")
+
+    assert printed.root_object["/MarkInfo"]["/Marked"]
+    found = set(tags(printed.root_object["/StructTreeRoot"]))
+    assert {"/H1", "/H2", "/P", "/L", "/LI", "/Table", "/TH", "/TD", "/Link", "/Figure"} <= found
+
+
+def test_the_answers_follow_all_questions_of_an_article(printed):
+    text = words(" ".join(sheet.extract_text() for sheet in printed.pages)).replace("'", "’")
+    last = text.index("What the picture shows")  # at the end of the article
+    for part in ("the right answer’s reason", "No, see", "What the model answer says"):
+        assert text.count(part) == 1 and text.index(part) > last
+    assert text.index("Answers to the questions") < text.index("Another page", last)
 
 
 def test_the_cover_shows_the_first_figure_and_no_icon():
@@ -59,7 +81,7 @@ def test_no_link_of_the_pdf_is_broken(printed):
 def test_the_pdf_shows_folded_text_and_cuts_off_no_line(printed):
     text = words(" ".join(sheet.extract_text() for sheet in printed.pages))
     assert [missing for missing in HIDDEN if missing not in text.replace("'", "’")] == []
-    assert text.count("the_end_of_a_wide_line") == 2  # in the code and below it
+    assert text.count("the_end_of_a_wide_line") == 2  # once in the code, and once below it
     for sheet in printed.pages[2:]:
         right = []
         sheet.extract_text(visitor_text=lambda text, cm, tm, font, size: right.append(tm[4] * cm[0] + cm[4]))  # noqa: B023
@@ -85,7 +107,7 @@ def test_a_page_in_dark_colours_prints_in_light_colours_with_its_number(small_bo
     theme = "document.documentElement.dataset.theme"
     browser.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert browser.evaluate(theme) == "light"
-    dark = [{"name": "prefers-color-scheme", "value": "dark"}]  # as the reader's preference while printing
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]  # the reader's preference while printing
     browser.send("Emulation.setEmulatedMedia", media="print", features=dark)
     shown = words(browser.evaluate("document.body.innerText"))
     browser.send("Emulation.setEmulatedMedia", media="", features=dark)

@@ -13,17 +13,17 @@ from autograder.chapter.chapter import PARTS, text_of
 from autograder.layout import exercise_names
 from book.live import assets
 from book.serve import serving
-from tests.book.conftest import ROOT, jupyter_book, make_little_book
+from tests.book.conftest import ROOT, build_book, make_little_book
 from tests.book.live.lasting_python import ADDRESS, NO_WORKER, WORKER, WithSecondTab
 from tests.book.live.reader import LITTLE_MEMORY, Page
 from tests.choosing import thinned
 
 CHAPTERS = ("01_attention", "02_backward")
 N_EXERCISES = sum(len(exercise_names(chapter)) for chapter in CHAPTERS)
-# The small book keeps the cells of chapter 1 above this text, and the cells that import PyTorch.
+# The small book keeps the cells of chapter 1 above this text.
 TRIED_UP_TO = "stacked_keys ="
 KEPT = ("exercise", "dropdown", "code-cell")
-# Chapter 1 of the small book ends with these, for `test_opening`.
+# Chapter 1 of the small book ends with these, for `test_opening`, and a cell that pages cannot run.
 FOLDED = """
 ## Folds
 
@@ -44,6 +44,12 @@ print("the answer")
 
 print("shown")
 ```
+
+```{code-cell} python
+:tags: [skip-execution]
+
+import torch
+```
 """
 ROLE = re.compile(r"\{[\w:]+\}`([^<`]*?)\s*(?:<[^>]*>)?`")
 
@@ -57,13 +63,11 @@ def exercises_alone(name):
     for token in myst.blocks(text):
         directive = myst.directive(token)
         wanted = directive and set(PARTS) & set(directive.options.get("tags", ()))
-        wanted = wanted or (directive and (token.map[1] < last or "import torch" in token.content))
+        wanted = wanted or (directive and token.map[1] < last)
         if token.type == "heading_open":
             kept.append(lines[token.map[0]])
         elif directive and directive.name in KEPT and (directive.name != "code-cell" or wanted):
             kept.append("\n".join(lines[token.map[0] : token.map[1]]))
-            if "torch" in token.content:  # pages cannot run it, and building need not wait for it
-                kept[-1] = kept[-1].replace(":tags: [", ":tags: [skip-execution, ")
     return ROLE.sub(r"\1", "\n\n".join(kept))
 
 
@@ -89,9 +93,9 @@ def write_book(folder, chapters=CHAPTERS, execute=True):
     make_little_book(folder)
     if not execute:
         configure(folder, lambda config: config["execute"].update(execute_notebooks="off"))
-    for empty in ("autograder", "solutions"):  # so that Python imports the repository's own
+    for empty in ("autograder", "solutions"):  # so that Python imports the repository's own packages
         (folder / empty).rmdir()
-    for name in ("figures.py", "learnt_map.py", "model_map.py"):
+    for name in ("figures.py", "learnt_map.py", "model_map.py", "parity.py"):
         shutil.copy(ROOT / "chapters" / name, folder / "chapters" / name)
     for name in chapters:
         (folder / "chapters" / f"{name}.md").write_text(exercises_alone(name), encoding="utf-8")
@@ -122,8 +126,7 @@ def book(python_for_pages, made_once):
         write_book(folder)
         with (folder / "chapters" / "01_attention.md").open("a", encoding="utf-8") as file:
             file.write(FOLDED)
-        built = jupyter_book(folder)
-        assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-8000:]
+        build_book(folder)
 
     return made_once("book of exercises", make)
 
@@ -144,7 +147,7 @@ def browser(request):
     return request.getfixturevalue({"chromium": "chromium_browser", "firefox": "firefox"}[request.param])
 
 
-NEW_READER = "try { localStorage.clear() } catch {};"  # about:blank has none
+NEW_READER = "try { localStorage.clear() } catch {};"  # about:blank has no storage
 
 
 @pytest.fixture(scope="session")

@@ -10,11 +10,12 @@ from types import SimpleNamespace
 import pytest
 from sphinx.errors import SphinxError
 
+from autograder.release.bundle import zipped
 from book.live import assets, page_scripts
+from book.live.assets import PYODIDE_LOCK
 from book.live.built_files import python_files
 from book.live.page_data import KEY, LivePage
-from book.live.pyodide_lock import LOCK
-from book.live.self_study import GIVEN, zipped
+from book.live.self_study import HELPERS
 
 pytestmark = pytest.mark.book
 
@@ -96,7 +97,7 @@ def test_the_error_names_the_missing_file_and_the_reasons(downloads, tmp_path):
 def test_the_lock_names_the_hash_and_the_sources_of_each_file():
     lock = json.loads(assets.LOCK.read_text())
     for file in lock["files"]:
-        assert len(bytes.fromhex(file["sha256"])) == 32 and file["of"]
+        assert len(bytes.fromhex(file["sha256"])) == 32
         assert file["from"] and set(file["from"]) <= set(lock["packages"])
 
 
@@ -111,7 +112,7 @@ def without(monkeypatch, tmp_path):
         chapter="01_attention",
         number=1,
         setup="",
-        given={},
+        helpers={},
         cells=[],
         sections={},
         title="",
@@ -120,6 +121,7 @@ def without(monkeypatch, tmp_path):
         exercises={"softmax": "1"},
         elsewhere=[],
         uses={"softmax": []},
+        needs={"softmax": []},
         modules={"softmax": "attention"},
         bundle="a.zip",
         bundle_with_other_keys="b.zip",
@@ -130,7 +132,7 @@ def without(monkeypatch, tmp_path):
     store.mkdir(parents=True)
     for name in ("a.zip", "a.ipynb"):
         (store / name).touch()
-    (store / "b.zip").write_bytes(zipped({GIVEN: b"{}", "requirements.txt": b"numpy\n"}))
+    (store / "b.zip").write_bytes(zipped({HELPERS: b"{}", "requirements.txt": b"numpy\n"}))
     folders = {"outdir": tmp_path / "html", "doctreedir": store.parent}
     config = SimpleNamespace(lend="nothing")
     return SimpleNamespace(builder=SimpleNamespace(name="html"), config=config, env=env, **folders)
@@ -154,7 +156,7 @@ def test_live_required_makes_missing_python_an_error(without, monkeypatch):
 
 
 def test_matplotlib_comes_with_everything_that_a_figure_needs(python_for_pages):
-    packages = json.loads(python_files(python_for_pages)[LOCK])["packages"]
+    packages = json.loads(python_files(python_for_pages)[PYODIDE_LOCK])["packages"]
     assert set(packages["matplotlib"]["depends"]) == packages.keys() - {"matplotlib"}
     assert {"numpy", "kiwisolver", "pillow", "python-dateutil"} < packages.keys()
     first = {file["name"] for file in assets.lock()["files"] if file.get("when") != "figures"}

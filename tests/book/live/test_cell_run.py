@@ -1,4 +1,4 @@
-"""A page's Python runs a cell below the cells above it. Here this Python does."""
+"""A page's Python runs a cell below the cells above it. Here the tests' own Python does it."""
 
 import sys
 
@@ -18,10 +18,10 @@ RIGHT = """def softmax(scores):
     return shifted / shifted.sum(axis=-1, keepdims=True)"""
 
 
-def tried(*cells, rests=(), earlier=(), given=None):
+def tried(*cells, rests=(), earlier=(), helpers=None):
     """Run the last of some cells and return its answer. A cell given as a string is one of the book's."""
     named = [cell if isinstance(cell, tuple) else (f"cell-{i}", cell) for i, cell in enumerate(cells, start=1)]
-    job = {"cells": [SETUP, *named], "rests": list(rests), "earlier": list(earlier), "given": given or {}}
+    job = {"cells": [SETUP, *named], "rests": list(rests), "earlier": list(earlier), "helpers": helpers or {}}
     return cell_run.run(job)
 
 
@@ -35,8 +35,18 @@ def test_a_cell_shows_its_output_and_its_value():
         "line": None,
         "waits": "",
         "broken": [],
+        "skipped": [],
     }
     assert tried("x = 1", "x;")["value"] == tried("x = 1", "")["value"] == ""
+
+
+def test_commands_of_a_notebook_are_skipped_and_named():
+    shown = tried("%matplotlib inline\nx = 1", "!pip install einops\nif x:\n    %time\nx + 1")
+    assert (shown["value"], shown["error"], shown["broken"]) == ("2", "", [])
+    assert shown["skipped"] == ["!pip install einops", "%time"]
+    assert tried("", "files = !ls\nabs?\n3")["skipped"] == ["files = !ls", "abs?"], "as in grading"
+    remainder = tried("y = 4", "(7\n%y)")
+    assert (remainder["value"], remainder["skipped"]) == ("3", []), "a % in valid code is an operator"
 
 
 def test_cells_above_run_once_and_their_names_are_restored():
@@ -72,7 +82,7 @@ def key_of_softmax(tmp_path, monkeypatch):
 def test_a_failing_exercise_names_the_line_of_its_own_cell(key_of_softmax):
     def line(source, *above):
         job = {"name": "softmax", "cells": [*above, ("softmax", source)], "setup": "import numpy as np"}
-        return exercise_run.run(job | {"given": {}, "earlier": []})["line"]
+        return exercise_run.run(job | {"helpers": {}, "earlier": []})["line"]
 
     assert line("x = 1\ny = 1 / 0") == line("\ndef softmax(scores") == 2
     assert line("def softmax(scores):\n    x = 1\n    return scores + unknown") == 3, "raised when a case calls it"

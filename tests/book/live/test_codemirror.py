@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from book.live.code_editor import BUNDLE, CODEMIRROR, LICENCES, members
+from book.live.built_files import BUNDLE, CODEMIRROR, LICENCES, members
 
 pytestmark = pytest.mark.book
 

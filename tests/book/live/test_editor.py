@@ -2,7 +2,7 @@
 
 import pytest
 
-from book.live.code_editor import members
+from book.live.built_files import members
 from book.serve import Handler, serving
 from tests.book.live.conftest import NEW_READER
 from tests.book.live.reader import EDITOR, RIGHT, Page, only_in_chromium
@@ -16,6 +16,13 @@ NAMED = {"Backspace", "Tab", "Enter", "Escape", "Home", "End", "ArrowUp", "Arrow
 FIRST_SUGGESTION = "document.querySelector('.cm-tooltip-autocomplete li')?.textContent"
 SLOW_MACHINE = "{ let late = 0; const now = Date.now; Date.now = () => now() + (late += 30); }"
 A_MINUTE_LATER = "{ const now = Date.now; Date.now = () => now() + 60_000; }"
+# From the last digit of a line's number to the code that scrolls below it.
+GAP = """(() => {
+  const gutter = document.querySelector("#live-softmax .cm-gutters");
+  const digits = document.createRange();
+  digits.selectNodeContents(gutter.querySelector(".cm-lineNumbers .cm-gutterElement:last-child"));
+  return gutter.getBoundingClientRect().right - digits.getBoundingClientRect().right;
+})()"""
 ERROR_LINES = "[...document.querySelectorAll('.live-error-line')].map(line => line.textContent)"
 # Text -> the keys that write it.
 WRITTEN = {
@@ -168,8 +175,8 @@ def test_the_editor_suggests_names_and_tab_accepts_one(writer, page, browser):
     browser.evaluate(f"document.querySelector('.cm-tooltip-autocomplete li').dispatchEvent({click})")
     assert weights.source == "def f(longer):\n    longer"
     weights.write("soft")
-    weights.wait_for_suggestion("softmax")  # an exercise above
-    weights.write("'soft", "End", "; np.ma")  # nothing within a text
+    weights.wait_for_suggestion("softmax")  # the name of an exercise above
+    weights.write("'soft", "End", "; np.ma")  # within a text the editor suggests nothing
     weights.wait_for_suggestion("ma")
 
 
@@ -285,6 +292,7 @@ def test_a_long_line_scrolls_below_its_number_on_a_phone(page_on_a_phone, browse
     browser.evaluate(f"{scroller}.scrollLeft = 500")
     browser.wait(f"{line}.left < 0")
     assert browser.evaluate(f"{number}.left") == left > 0
+    assert browser.evaluate(GAP) >= 5, "the code touches the number"
     assert browser.evaluate(f"Math.abs({number}.top - {line}.top)") < 1
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
 
@@ -303,7 +311,7 @@ class WithoutCodeMirror(Handler):
 def test_without_codemirror_the_textarea_stays(browser, book):
     with serving(book / "_build" / "html", WithoutCodeMirror) as address:
         page = Page(browser, address)
-        # The service worker of an earlier test would answer in place of the server.
+        # The service worker of an earlier test would answer instead of the server.
         with browser.before_each_page("delete Navigator.prototype.serviceWorker;" + NEW_READER):
             page.open()
         page.ask("softmax", "box.scrollIntoView()")

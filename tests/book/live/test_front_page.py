@@ -95,7 +95,7 @@ def test_python_is_not_loaded_on_touch_for_a_reader_who_saves_data(browser, site
 def test_the_first_exercise_counts_in_no_chapter(front, browser):
     chapter = Page(browser, front.site)
     chapter.open()
-    assert chapter.progress == "0 of 6 exercises pass."
+    assert chapter.progress == "0 of 5 exercises pass."
     config = "JSON.parse(document.getElementById('live-exercises').textContent)"
     assert NAME not in browser.evaluate(f"JSON.stringify({config})")
 

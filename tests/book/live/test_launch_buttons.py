@@ -1,5 +1,6 @@
 """Buttons for Colab and Binder: their addresses and files, and a book without buttons."""
 
+import hashlib
 import json
 import re
 import subprocess
@@ -124,7 +125,7 @@ def test_the_built_book_contains_what_the_buttons_open(book, tmp_path):
     together.parent.mkdir()
     together.write_bytes((book / "_build" / "html" / ALL).read_bytes())
     (tmp_path / "binder").mkdir()
-    (tmp_path / "binder" / "environment.yml").touch()  # left by an earlier build
+    (tmp_path / "binder" / "environment.yml").touch()  # as an earlier build left it
     publish(app_of(tmp_path, targets(SETTINGS)), None)
 
     files = unzipped(together)
@@ -147,12 +148,18 @@ def test_a_notebook_alone_downloads_the_files_it_needs(book, site, tmp_path):
         empty.mkdir()
     for name in ("numpy", "numpy.libs"):  # Colab's folder is as empty, and Colab's Python has more packages
         (packages / name).symlink_to(Path(numpy.__file__).parents[1] / name)
-    blank = unzipped(book / "_build" / "html" / ALL)["01_attention.ipynb"]
-    cells = json.loads(with_download(blank, site))["cells"]
+    whole = book / "_build" / "html" / ALL
+    blank, digest = unzipped(whole)["01_attention.ipynb"], hashlib.sha256(whole.read_bytes()).hexdigest()
+    cells = json.loads(with_download(blank, site, digest))["cells"]
     first = next(index for index, cell in enumerate(cells) if cell["cell_type"] == "code")
     assert cells[:first] + cells[first + 1 :] == json.loads(blank)["cells"]
     fetch, unpack, setup = ("".join(cells[index]["source"]) for index in range(first, first + 3))
     assert "from check import check" in setup
+
+    other = subprocess.run(
+        [sys.executable, "-c", fetch.replace(digest, "0" * 64)], cwd=folder, capture_output=True, text=True
+    )
+    assert "The book has changed since this notebook was made" in other.stderr and not list(folder.iterdir())
 
     (folder / "02_backward.ipynb").write_text("the reader's own")
     result = subprocess.run(

@@ -3,6 +3,7 @@
 import importlib
 import shutil
 
+import nbformat
 import pytest
 
 from autograder.authoring.exercise import find_exercise
@@ -13,19 +14,19 @@ from autograder.errors import UserError
 from autograder.layout import REPO, chapter_names, solution_modules
 from autograder.release import gate
 from autograder.release.bundle import modules
-from autograder.release.lending import FOLDER, last_lent_chapter, lent_files, sentence
+from autograder.release.lending import FOLDER, import_of, last_lent_chapter, lent_files, lent_helpers, sentence
 from autograder.release.notebook import source_notebook
 from book.live.in_page import cell_run, exercise_run
-from book.live.in_page.own_solutions import Reader, compiled, solutions_by
-from book.live.lending import import_of, lent_functions, module_of, used_functions
-from book.live.self_study import given_functions, setup_of
+from book.live.in_page.own_solutions import Reader, chapters_in, compiled, solutions_by
+from book.live.page_needs import module_of, used_functions
+from book.live.self_study import helper_functions
 from book.serve import serving
 from check import bundle_data, check, key
-from tests.book.conftest import jupyter_book
+from tests.book.conftest import build_book, jupyter_book
 from tests.book.live.conftest import configure, opened_by_new_reader, write_book
 from tests.book.live.lasting_python import WithSecondTab
 from tests.book.live.reader import RIGHT, Page, only_in_chromium
-from tests.book.live.test_tried_cells import Tries
+from tests.book.live.test_given_cells import Tries
 from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
@@ -55,8 +56,7 @@ def book(python_for_pages, tmp_path_factory):
     """The folder of a built book of chapters 1 and 3, which lends chapter 1."""
     folder = write_book(tmp_path_factory.mktemp("lending"), ["01_attention", "03_masking"], execute=False)
     choose(folder, "through 1")
-    built = jupyter_book(folder)
-    assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-8000:]
+    build_book(folder)
     return folder
 
 
@@ -126,7 +126,7 @@ def test_a_cell_of_the_book_runs_with_a_borrowed_function(new_reader, browser):
 def test_borrowed_functions_are_there_offline(book, browser):
     package = "new URL(JSON.parse(document.getElementById('live-exercises').textContent).lent.package, location)"
     kept = f"caches.match({package}.href).then(response => !!response)"
-    # A server of its own has a cache of its own: what other tests have borrowed may still be on its way into theirs.
+    # A separate server has a separate cache; what other tests have borrowed may still be on its way into theirs.
     with serving(book / "_build" / "html") as site:
         masking = opened_by_new_reader(browser, site, "03_masking")
         assert not masking.run("masked_softmax", MASKED).passes
@@ -148,13 +148,13 @@ def test_a_reader_who_is_stuck_borrows_an_exercise_which_then_still_does_not_pas
         browser.wait(f"!{helps}.includes('Hint {number}')")
     attention.press("softmax", "Borrow softmax from the book")
     assert attention.ask("softmax", "box.querySelector('.live-mark').innerText") == "○ borrowed"
-    assert attention.progress == "0 of 6 exercises pass, 1 borrowed."
+    assert attention.progress == "0 of 5 exercises pass, 1 borrowed."
     assert attention.run("attention_weights", WEIGHTS).passes
-    assert attention.progress == "1 of 6 exercises pass, 1 borrowed."
+    assert attention.progress == "1 of 5 exercises pass, 1 borrowed."
     copied = attention.run("softmax", import_of("softmax", "attention"))
     assert not copied.passes and "the book's own" in copied.shown
     assert attention.run("softmax", RIGHT).passes
-    assert attention.progress == "2 of 6 exercises pass."
+    assert attention.progress == "2 of 5 exercises pass."
 
 
 def test_the_progress_lists_as_borrowed_what_the_book_lends(new_reader, browser):
@@ -166,7 +166,7 @@ def test_the_progress_lists_as_borrowed_what_the_book_lends(new_reader, browser)
     parts = browser.evaluate(
         "[...document.querySelectorAll('.live-book section p:first-of-type')].map(p => p.innerText)"
     )
-    assert "0 of 6 exercises passed, 1 borrowed." in parts[0]
+    assert "0 of 5 exercises passed, 1 borrowed." in parts[0]
     assert "borrowed" not in parts[1], "this book lends chapter 1 alone"
 
 
@@ -208,6 +208,14 @@ def test_lent_files_contain_their_chapters_alone_and_import_each_other():
     assert "from solutions.lent.attention import" in masking and '"""' not in masking
 
 
+def test_a_given_module_that_calls_a_lent_chapter_is_lent_with_those_that_call_it():
+    """A borrowed multi-head attention must not call a masked softmax that the reader has not written."""
+    masked_attention = f"{FOLDER}/masked_attention.py"
+    assert "from solutions.lent.masked_attention import" in lent_files(4)[f"{FOLDER}/multihead.py"].decode()
+    assert "from solutions.lent.masking import" in lent_files(4)[masked_attention].decode()
+    assert f"{FOLDER}/heads.py" not in lent_files(4), "it calls no chapter"
+
+
 # ------------------------------------------------------------------------------------------------ without a browser
 
 
@@ -222,7 +230,7 @@ def key_of_masked_softmax(tmp_path, monkeypatch):
 
 def test_a_check_that_calls_an_unsolved_exercise_waits_for_it(key_of_masked_softmax):
     setup = "import numpy as np\nfrom solutions.attention import softmax"
-    job = {"name": "masked_softmax", "cells": [["masked_softmax", MASKED]], "setup": setup, "given": {}}
+    job = {"name": "masked_softmax", "cells": [["masked_softmax", MASKED]], "setup": setup, "helpers": {}}
     unsolved = {"number": 1, "setup": "import numpy as np", "names": ["softmax"], "cells": []}
     assert exercise_run.run(job | {"earlier": [unsolved]})["waits"] == ["softmax"]
     answer = exercise_run.run(job | {"earlier": [unsolved | {"cells": [["softmax", RIGHT]]}]})
@@ -241,6 +249,30 @@ def test_check_in_a_notebook_waits_for_an_unsolved_exercise(key_of_masked_softma
     assert "chapter 1" in shown and "points" not in shown
 
 
+GIVING = {"number": 1, "setup": "def given(x):\n    return mine(x) + 1", "names": ["mine"]}
+
+
+def test_a_given_function_of_an_earlier_chapter_calls_the_readers_functions():
+    reader = Reader([GIVING | {"cells": [["mine", "def mine(x):\n    return 2 * x"]]}], {})
+    assert reader.function("given")(3) == 7
+
+
+def test_given_functions_in_a_folder_of_notebooks_are_found(tmp_path):
+    chapter = read_chapter("05_residual")
+    file = tmp_path / "05_residual.ipynb"
+    nbformat.write(source_notebook(chapter, read_targets(REPO / "chapters"), {}), file)
+    (found,) = chapters_in(tmp_path)
+    assert "def feed_forward(" in found["setup"] and "def add_norm(" in found["setup"]
+
+
+def test_a_page_waits_for_what_a_given_function_calls():
+    chapter = read_chapter("07_cross")
+    (layer,) = (exercise for exercise in chapter.exercises if exercise.name == "decoder_layer")
+    used = used_functions(layer, chapter)
+    assert "layer_norm" in used and not {"add_norm", "feed_forward"} & set(used)
+    assert not {"add_norm", "feed_forward"} & helper_functions(chapter).keys()
+
+
 def test_every_lent_module_runs_beside_the_reader_s_functions(tmp_path, monkeypatch):
     for path, content in lent_files(len(chapter_names())).items():
         file = tmp_path / path
@@ -250,7 +282,7 @@ def test_every_lent_module_runs_beside_the_reader_s_functions(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     importlib.invalidate_caches()
     source = "from solutions.lent.training import train_step\nfrom solutions.model import forward\nforward()"
-    job = {"name": "mine", "cells": [["mine", source]], "setup": "", "earlier": [], "given": {}}
+    job = {"name": "mine", "cells": [["mine", source]], "setup": "", "earlier": [], "helpers": {}}
     assert exercise_run.run(job)["waits"] == ["forward"]
 
 
@@ -258,7 +290,7 @@ def test_every_lent_module_runs_beside_the_reader_s_functions(tmp_path, monkeypa
 
 
 def write_modules_of_page(folder, chapter):
-    """Write what a page that lends everything unpacks for its Python: its helper modules and all lent ones."""
+    """Write the modules that a page unpacks for its Python if it lends everything: its helpers and all lent ones."""
     solved = {f"solutions/{name}.py" for name, number in solution_modules().items() if number is not None}
     helpers = {path: content for path, content in modules(chapter).items() if path not in solved}
     for path, content in (helpers | lent_files(len(chapter_names()))).items():
@@ -275,11 +307,11 @@ def answers(chapter):
 
 
 def borrowed_chapters(before):
-    """Return the chapters before a chapter, as a Reader takes them, with the book's function for each exercise."""
+    """Return the earlier chapters as a Reader takes them, with the book's function for each exercise."""
     chapters = []
     for other in map(read_chapter, chapter_names()[: before - 1]):
         imports = [[e.name, import_of(e.name, module_of(e))] for e in other.exercises]
-        about = {"number": other.number, "setup": setup_of(other), "names": [name for name, _ in imports]}
+        about = {"number": other.number, "setup": other.setup, "names": [name for name, _ in imports]}
         chapters.append(about | {"cells": imports})
     return chapters
 
@@ -293,19 +325,19 @@ def test_the_book_s_answers_pass_with_borrowed_functions_and_wait_without(name, 
     monkeypatch.chdir(tmp_path)
     importlib.invalidate_caches()
     exercises = {exercise.name: exercise for exercise in chapter.exercises}
-    lent = lent_functions(chapter.number - 1)
-    given = given_functions(chapter)
+    lent = lent_helpers(chapter.number - 1)
+    helpers = helper_functions(chapter)
     borrowed = borrowed_chapters(before=chapter.number)
     unsolved = [about | {"cells": []} for about in borrowed]
     exercises_of_earlier_chapters = {name for about in unsolved for name in about["names"]}
     cells = []
     for exercise, source in answers(chapter).items():
         cells.append([exercise, source])
-        job = {"name": exercise, "cells": cells, "setup": setup_of(chapter)}
-        answer = exercise_run.run(job | {"earlier": borrowed, "given": lent | given})
+        job = {"name": exercise, "cells": cells, "setup": chapter.setup}
+        answer = exercise_run.run(job | {"earlier": borrowed, "helpers": lent | helpers})
         assert answer["passed"], (exercise, answer)
-        needed = set(used_functions(exercises[exercise], chapter)) - given.keys()
-        waits = set(exercise_run.run(job | {"earlier": unsolved, "given": given})["waits"])
+        needed = set(used_functions(exercises[exercise], chapter)) - helpers.keys()
+        waits = set(exercise_run.run(job | {"earlier": unsolved, "helpers": helpers})["waits"])
         # The book's own answers also call functions that no chapter imports, such as scaled_scores.
         assert waits if needed else not waits & exercises_of_earlier_chapters, exercise
 
@@ -324,6 +356,6 @@ def test_cells_that_replace_a_function_reach_the_functions_that_call_it(own, tmp
     sources = [cell.source for cell in chapter.cells if cell.part in ("setup", "exercise", "demo")]
     (last,) = (i for i, source in enumerate(sources) if "finds(keeps_the_past" in source)
     cells = [[f"cell-{i}", source] for i, source in enumerate(sources[: last + 1])]
-    given = lent_functions(8) | given_functions(chapter)
-    answer = cell_run.run({"cells": cells, "rests": [], "earlier": earlier, "given": given})
+    helpers = lent_helpers(8) | helper_functions(chapter)
+    answer = cell_run.run({"cells": cells, "rests": [], "earlier": earlier, "helpers": helpers})
     assert (answer["error"], answer["waits"]) == ("", ""), answer

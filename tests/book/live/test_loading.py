@@ -31,7 +31,7 @@ class Faulty(Handler):
     def stalled(self):
         self.broken_off()
         self.wfile.flush()
-        self.rfile.read()  # until the browser gives up
+        self.rfile.read()  # wait until the browser gives up
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def faulty_site(book):
     Faulty.file = ""
 
 
-# The service worker of an earlier test would answer in place of the server.
+# The service worker of an earlier test would answer instead of the server.
 NEW_READER = "delete Navigator.prototype.serviceWorker; try { localStorage.clear() } catch {};"
 IMPATIENT = """const post = Worker.prototype.postMessage;
 Worker.prototype.postMessage = function (message) {
@@ -80,6 +80,17 @@ def test_a_file_that_does_not_come_is_reported_and_can_be_loaded_again(browser, 
     browser.evaluate("window.patience = 600")
     page.press("softmax", "Try again")
     assert page.finish("softmax").passes
+
+
+def test_python_does_not_run_without_what_shows_its_html(browser, faulty_site):
+    Faulty.file, Faulty.fault = "purify.es.mjs", Faulty.not_found
+    page = Page(browser, faulty_site)
+    with browser.before_each_page(NEW_READER):
+        page.open()
+        assert page.run("softmax", RIGHT).status == "Python could not be loaded."
+        Faulty.file = ""
+        page.open()
+    assert page.run("softmax", RIGHT).passes
 
 
 def test_a_page_without_its_server_says_so(browser, book):

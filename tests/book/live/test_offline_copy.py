@@ -30,7 +30,16 @@ def test_the_service_worker_knows_every_file_of_the_book(book):
     assert hashes(html) == {path: hashlib.sha256(file.read_bytes()).hexdigest() for path, file in files.items()}
 
 
-@pytest.mark.thorough("a second wall: code cannot reach the copy at all, as `test_tried_cells` shows")
+@only_in_chromium
+def test_a_file_that_the_page_loads_late_is_kept(page, browser):
+    assert page.run("softmax", RIGHT).passes
+    browser.wait(KEPT.format("/chapters/01_attention.html"))
+    assert not browser.evaluate(KEPT.format("/_static/icon.svg?late"))
+    browser.evaluate("new Promise(done => Object.assign(new Image(), { src: '/_static/icon.svg?late', onload: done }))")
+    browser.wait(KEPT.format("/_static/icon.svg?late"))
+
+
+@pytest.mark.thorough("a second wall: code cannot reach the copy at all, as `test_given_cells` shows")
 @only_in_chromium
 def test_a_forged_file_in_the_offline_copy_is_not_served(book, browser):
     """Another application on the same server, or pasted code that finds a way, can write into the cache."""

@@ -18,7 +18,7 @@ def test_the_browser_gives_each_known_answer_the_same_verdict(python_for_pages, 
     assert in_browser == here
 
 
-@pytest.mark.thorough("what test_tried_cells shows for a few cells")
+@pytest.mark.thorough("what test_given_cells shows for a few cells")
 def test_the_cells_of_a_chapter_show_the_same_in_the_browser(python_for_pages, browser):
     runs = list(cells.compared(browser, "07_cross"))
     assert len(runs) >= 15

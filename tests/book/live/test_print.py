@@ -24,7 +24,7 @@ def printed(browser):
 
 
 @only_in_chromium
-def test_a_printed_page_shows_the_reader_s_code_whole_in_place_of_the_stub(without_python, browser, site):
+def test_a_printed_page_shows_the_reader_s_code_instead_of_the_stub(without_python, browser, site):
     page = opened_by_new_reader(browser, site, "index")  # the shortest page with an exercise
     page.write(EXERCISE.name, f"{LONG}\n{WIDE}\n")
     text = printed(browser)

@@ -28,7 +28,7 @@ def kept(*cells, loaded=False):
     ("cell", "lines", "draws"),
     [
         ("print(nouns, lengths)", [1, 7, 8], False),
-        ("for noun in nouns:\n    print(noun)", [1, 7, 8], False),  # a `noun` of its own
+        ("for noun in nouns:\n    print(noun)", [1, 7, 8], False),  # the cell has a `noun` of its own
         ("figures.heatmap(lengths)", [1, 2, 7, 8, 9], True),
         ("print(share)", [1, 2, 3, 4, 7, 8], True),
         ("import matplotlib.pyplot as plt", [1, 7, 8], True),

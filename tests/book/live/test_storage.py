@@ -1,5 +1,7 @@
 """What the browser stores: each book on a server has its own, and nothing of an earlier version is lost."""
 
+import json
+
 import pytest
 
 from book.serve import serving
@@ -7,10 +9,30 @@ from tests.book.conftest import ROOT
 from tests.book.live.conftest import NEW_READER
 from tests.book.live.lasting_python import WithSecondTab
 from tests.book.live.reader import RIGHT, Page, only_in_chromium
+from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
 
 BOOKS = ("one", "two")
+PER_WINDOW = """for (const name of ["localStorage", "sessionStorage"]) {{
+  delete window[name];
+  Object.defineProperty(Window.prototype, name, {{ get() {{ {answer} }}, configurable: true }});
+}}"""
+WITHOUT_STORAGE = {
+    "refused by an error": PER_WINDOW.format(answer='throw new DOMException("blocked", "SecurityError");'),
+    "refused by null": PER_WINDOW.format(answer="return null;"),
+    "full": 'Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); };',
+}
+THEME = "JSON.stringify(document.documentElement.dataset)"
+SHOWN = """[...document.querySelectorAll({selector})]
+  .find(button => button.checkVisibility({{visibilityProperty: true}}) && button.offsetWidth)"""
+# Button of the theme -> its selector, and what is true once it has worked.
+BUTTONS = {  # the dialogs last, because an open one would hide the field of the search page
+    "theme": ("button.theme-switch-button", f"{THEME} !== window.before"),
+    "search": ("button.search-button", "document.activeElement.matches('input[type=search]')"),
+    "menu": ("button.primary-toggle", "document.querySelector('#pst-primary-sidebar-modal').open"),
+    "contents": ("button.secondary-toggle", "document.querySelector('#pst-secondary-sidebar-modal').open"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +109,24 @@ def test_the_offline_copy_of_one_book_leaves_that_of_another(lasting_python, two
     kept = "caches.match('{}').then(response => !!response)"
     browser.wait(kept.format("/one/chapters/01_attention.html"))
     assert browser.evaluate(kept.format(other))
+
+
+@pytest.mark.parametrize("kind", thinned(list(WITHOUT_STORAGE), ["refused by null", "full"], "another way to refuse"))
+@pytest.mark.parametrize(
+    "name", thinned(["chapters/01_attention", "search", "404"], ["chapters/01_attention"], "another page")
+)
+def test_a_page_without_storage_keeps_its_buttons(without_python, browser, site, name, kind):
+    with browser.before_each_page(WITHOUT_STORAGE[kind]):
+        browser.open(f"{site}/one/{name}.html", width=390)
+        for button, (selector, has_worked) in BUTTONS.items():
+            if button != "contents" or name not in ("search", "404"):  # these two pages have no table of contents
+                shown = SHOWN.format(selector=json.dumps(selector))
+                browser.evaluate(f"window.before = {THEME}, ({shown}).click()")
+                browser.wait(has_worked)
+
+
+def test_a_page_without_storage_says_that_it_stores_nothing(without_python, browser, site):
+    page = Page(browser, f"{site}/one")
+    with browser.before_each_page(WITHOUT_STORAGE["refused by null"]):
+        page.open()
+        assert "does not store" in page.progress

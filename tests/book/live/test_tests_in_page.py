@@ -21,7 +21,7 @@ HONEST = (NAME, inspect.getsource(backward.tests_softmax_backward))
 
 @pytest.fixture(scope="module", autouse=True)
 def keys(tmp_path_factory):
-    """The public keys, as a page has them."""
+    """The public keys that a page has."""
     folder = tmp_path_factory.mktemp("page")
     (folder / "keys").mkdir()
     for name in (NAME, OWN[0], MEASURING[0]):
@@ -32,7 +32,7 @@ def keys(tmp_path_factory):
 
 
 def run_in_page(*cells):
-    return exercise_run.run({"name": NAME, "cells": cells, "setup": SETUP, "earlier": [], "given": {}})
+    return exercise_run.run({"name": NAME, "cells": cells, "setup": SETUP, "earlier": [], "helpers": {}})
 
 
 def test_a_right_test_passes():

@@ -63,12 +63,12 @@ class CellTab(Page):
     def of_the_book(self):
         return f"document.querySelector('#{CELL} > .cell_input pre').textContent.trimEnd()"
 
-    def write_in_other_tab(self, source, event=EVENT_OF_CELLS):
+    def write_in_other_tab(self, source):
         state = f"{{...bookStorage.read('cells 01_attention')[book], source: {json.dumps(source)}}}"
         store = (
             f"bookStorage.write('cells 01_attention', {{...bookStorage.read('cells 01_attention'), [book]: {state}}})"
         )
-        self.browser.evaluate(f"(book => {{ {store}; {event} }})({self.of_the_book})")
+        self.browser.evaluate(f"(book => {{ {store}; {EVENT_OF_CELLS} }})({self.of_the_book})")
 
     def try_it(self):
         self.browser.evaluate(f"document.querySelector('#{CELL} .live-try button').click()")
@@ -110,7 +110,7 @@ def test_a_browser_without_room_asks_nothing(tab):
 
 
 @pytest.mark.thorough("another way to learn of the other text")
-def test_a_tab_asks_before_it_replaces_a_text_that_it_was_not_told_of(tab):
+def test_a_tab_asks_before_it_replaces_a_text_that_it_does_not_know(tab):
     tab.write_in_other_tab(THEIRS, told=False)
     tab.write("softmax", MINE)
     assert tab.asks and tab.stored["source"] == THEIRS
@@ -160,15 +160,6 @@ def cell_tab(lasting_python, page):
     return CellTab(page.browser, page.site)
 
 
-@pytest.mark.thorough("the same for a given cell as for an exercise")
-def test_a_cell_without_changes_follows_the_other_tab(cell_tab):
-    for source in (THEIRS, THEIRS + " again"):
-        cell_tab.write_in_other_tab(source)
-        assert cell_tab.text == source and not cell_tab.asks
-    cell_tab.write(CELL, MINE)
-    assert cell_tab.stored["source"] == MINE and not cell_tab.asks
-
-
 def test_a_cell_that_both_tabs_have_changed_asks_and_keeps_both_texts(cell_tab):
     cell_tab.try_it()
     cell_tab.write(CELL, MINE)
@@ -180,18 +171,6 @@ def test_a_cell_that_both_tabs_have_changed_asks_and_keeps_both_texts(cell_tab):
     for text in (THEIRS, MINE):
         cell_tab.press(CELL, "Bring back what I wrote")
         assert cell_tab.text == cell_tab.stored["source"] == text
-
-
-@pytest.mark.thorough("another way to learn of the other text")
-def test_a_cell_asks_before_it_replaces_a_text_that_its_tab_was_not_told_of(cell_tab):
-    cell_tab.try_it()
-    cell_tab.write_in_other_tab(THEIRS, event="")
-    cell_tab.write(CELL, MINE)
-    assert cell_tab.asks and cell_tab.stored == {"source": THEIRS, "aside": MINE}
-    cell_tab.press(CELL, "Take the other")
-    assert not cell_tab.asks and cell_tab.text == cell_tab.stored["source"] == THEIRS
-    cell_tab.press(CELL, "Bring back what I wrote")
-    assert cell_tab.text == cell_tab.stored["source"] == MINE
 
 
 def test_a_page_to_which_the_reader_goes_back_follows_other_tabs(tab):

@@ -97,5 +97,5 @@ def test_the_new_chapter_is_released_by_following_the_page(tmp_path):
             [sys.executable, "-c", program, *command.split()], cwd=copy, capture_output=True, text=True
         )
         assert run.returncode == 0, (command, run.stdout, run.stderr)
-    with zipfile.ZipFile(copy / "course" / "release" / "12_sampling.zip") as bundle:
-        assert any(name.endswith("12_sampling.ipynb") for name in bundle.namelist())
+    with zipfile.ZipFile(copy / "course" / "release" / "13_sampling.zip") as bundle:
+        assert any(name.endswith("13_sampling.ipynb") for name in bundle.namelist())

@@ -5,6 +5,7 @@ import yaml
 
 from tests.book.conftest import ROOT
 from tests.browsers.axe import violations
+from tests.browsers.contrast import CONTRAST
 from tests.browsers.targets import small_targets
 from tests.choosing import thinned
 
@@ -16,15 +17,10 @@ FEW = [PAGES[0], "chapters/01_attention", "search", "404"]
 WAYS = [(width, dark) for dark in (False, True) for width in (1280, 390)]
 LOCAL = ("file:", "data:", "blob:", "about:")
 
-CONTRAST = """(() => {
-  const channels = text => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
-  const light = text => channels(text).map(c => c / 255)
-    .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  const ink = light(getComputedStyle(document.querySelector('main')).color);
-  const paper = light(getComputedStyle(document.body).backgroundColor);
-  return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
-})()"""
+CONTRAST_OF_TEXT = f"""(() => {{{CONTRAST}
+  const ink = channels(getComputedStyle(document.querySelector('main')).color);
+  return contrast(light(ink), light(channels(getComputedStyle(document.body).backgroundColor)));
+}})()"""
 
 
 TOO_WIDE = """[...document.querySelectorAll("mjx-container[display=true]")]
@@ -51,6 +47,25 @@ CUT_LETTERS = """[...document.querySelectorAll("article svg.figure-drawing")].fl
     return box.left < left - 2 || box.right > right + 2;
   }).map(text => text.textContent.trim()) || [];
 })"""
+
+
+# Letters in a figure below 9 pixels, and its indices and exponents, which are 0.7 of the size around them, below 6.3.
+SMALL_LETTERS = """(() => {
+  const folds = [...document.querySelectorAll("article details:not([open])")].filter(fold => fold.querySelector("svg"));
+  folds.forEach(fold => (fold.open = true));
+  const size = part => parseFloat(getComputedStyle(part).fontSize);
+  const small = [...document.querySelectorAll("article svg.figure-drawing text")].flatMap(text => {
+    const {a, b} = text.getScreenCTM();
+    const parts = [...text.querySelectorAll("tspan")].filter(part => !part.childElementCount);
+    const largest = Math.max(...[text, ...parts].filter(part => parts.length === 0 || part !== text).map(size));
+    return (parts.length ? parts : [text]).filter(part => part.textContent.trim())
+      .map(part => [part.textContent, size(part) * Math.hypot(a, b), size(part) < largest])
+      .filter(([_, pixels, isIndex]) => pixels < (isIndex ? 6.29 : 8.99))
+      .map(([letters, pixels]) => `${letters}: ${pixels.toFixed(1)} in ${text.closest("svg").ariaLabel ?? "a panel"}`);
+  });
+  folds.forEach(fold => (fold.open = false));
+  return small;
+})()"""
 
 
 # Formulas that are partly hidden by a box, and elements that scroll by only a few pixels.
@@ -83,7 +98,8 @@ def test_a_page_works_on_a_phone_without_a_network(laid_out, browser, page, dark
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390, f"{page} scrolls sideways on a phone"
     assert browser.evaluate(TOO_WIDE) == [], "a formula to be broken into two lines"
     assert browser.evaluate(CUT_ON_A_PHONE) == []
-    assert browser.evaluate(CONTRAST) > 7
+    assert browser.evaluate(CONTRAST_OF_TEXT) > 7
+    assert browser.evaluate(SMALL_LETTERS) == []
 
 
 def test_axe_finds_nothing(laid_out, browser, page):
@@ -147,7 +163,7 @@ def test_formulas_are_set_in_the_book_s_own_fonts(html, browser):
 
 def test_search_works_from_the_disk(html, browser):
     browser.open((html / "search.html").as_uri() + "?q=softmax")
-    # Results appear one after the other. The wait fails if the expected page never appears.
+    # Results appear one after another. The wait fails if the expected page never appears.
     browser.wait("[...document.querySelectorAll('#search-results li a')].some(a => a.href.includes('notation.html'))")
 
 

@@ -1,4 +1,4 @@
-"""The commands on the page *Run the course* work, one after the other."""
+"""The commands on the page *Run the course* work, one after another."""
 
 import json
 import re

@@ -57,10 +57,9 @@ def test_the_map_shows_which_exercises_need_which():
     order = list(every)
     assert len(order) == sum(len(exercises_of(chapter)) for chapter in indexes.CHAPTERS)
     assert {"softmax"} <= set(every["attention_weights"].needs)
-    assert {"split_heads", "attention", "masked_attention"} <= set(every["multi_head_attention"].needs)
+    assert {"split_heads", "attention", "masked_softmax"} <= set(every["multi_head_attention"].needs)
     assert all(order.index(needed) < order.index(name) for name, exercise in every.items() for needed in exercise.needs)
-    # `memory_mask` and `dropout` are parameters here, not the functions of that name.
-    assert "memory_mask" not in every["decoder_layer"].needs
+    # `dropout` is a parameter here, not the function of that name.
     assert "dropout" not in every["forward"].needs
     assert every["softmax"].card.label == "exercise-softmax" and every["softmax"].card.minutes == 10
 

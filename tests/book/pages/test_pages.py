@@ -7,7 +7,7 @@ import lxml.html
 import pytest
 import yaml
 
-from book.extensions.external_assets import external_assets
+from book.extensions.failing import external_assets
 from tests.book.conftest import ROOT
 
 pytestmark = pytest.mark.book
@@ -35,7 +35,9 @@ def targets(path):
 def test_internal_links_and_anchors_work(pages, html):
     broken = []
     for path, page in pages.items():
-        for link in page.xpath("//a/@href"):
+        for link in page.xpath(
+            "//a[not(ancestor::nav[contains(@class, 'live-links')])]/@href"
+        ):  # these links lead to editors, which scripts make
             address = urlsplit(link)
             if address.scheme or address.netloc:
                 continue

@@ -7,6 +7,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from tests.browsers.contrast import CONTRAST
 from tests.choosing import thinned
 
 pytestmark = pytest.mark.book
@@ -28,19 +29,15 @@ BROKEN_WORDS = """(() => {
 })()"""
 
 # Class of a token -> [contrast with the background, its colour], for all code of the page.
-INKS = """(() => {
-  const channels = text => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
-  const light = text => channels(text).map(c => c / 255)
-    .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  const inks = {};
-  for (const token of document.querySelectorAll("article div.highlight pre span[class]")) {
+INKS = f"""(() => {{{CONTRAST}
+  const inks = {{}};
+  for (const token of document.querySelectorAll("article div.highlight pre span[class]")) {{
     const ink = getComputedStyle(token).color;
-    const pair = [light(ink), light(getComputedStyle(token.closest("pre")).backgroundColor)];
-    inks[token.className] = [(Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05), ink];
-  }
+    const paper = getComputedStyle(token.closest("pre")).backgroundColor;
+    inks[token.className] = [contrast(light(channels(ink)), light(channels(paper))), ink];
+  }}
   return inks;
-})()"""
+}})()"""
 
 OTHER_BOX = pytest.mark.thorough("another box")
 COLOURS = pytest.mark.parametrize("dark", thinned([False, True], [False], "the other colours"), ids=["light", "dark"])
@@ -122,33 +119,22 @@ def test_a_formula_has_as_much_room_below_as_above(laid_out, browser, page):
     assert [pair for pair in rooms if not 0.75 < pair[0] / pair[1] < 1.33] == []
 
 
-# Contrast of the words on the button "Back to top", and whether its background is the accent colour of the page.
-BACK_TO_TOP = """(() => {
-  const style = getComputedStyle(document.getElementById("pst-back-to-top"));
-  const probe = document.body.appendChild(document.createElement("i"));
-  probe.style.color = "var(--house-accent)";
-  const accent = getComputedStyle(probe).color;
-  probe.remove();
-  const light = text => text.match(/[\\d.]+/g).slice(0, 3).map(c => c / 255)
-    .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  const pair = [light(style.color), light(style.backgroundColor)];
-  return [(Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05), style.backgroundColor === accent];
-})()"""
+# The elements over the text that stay in their place while it scrolls, except for the bar at the top.
+OVER_THE_TEXT = """[...document.querySelectorAll("body *:not(.bd-header-article *)")]
+  .filter(element => ["fixed", "sticky"].includes(getComputedStyle(element).position) && element.checkVisibility())
+  .filter(element => !element.closest(".bd-sidebar-primary, .bd-sidebar-secondary, .bd-header-article, article"))
+  .map(element => [element, element.getBoundingClientRect(), document.querySelector("article").getBoundingClientRect()])
+  .filter(([_, box, text]) => box.bottom > 0 && box.top < innerHeight && box.right > text.left && box.left < text.right)
+  .map(([element]) => element.id || element.className)"""
 
 
-@COLOURS
-def test_back_to_top_is_legible_in_the_colours_of_the_book(laid_out, browser, dark):
-    laid_out("chapters/01_attention", 800, dark)
-    browser.evaluate("document.getElementById('pst-back-to-top').style.display = 'block'")
-    x, y = browser.evaluate(
-        "(box => [box.x + 20, box.y + 10])(document.getElementById('pst-back-to-top').getBoundingClientRect())"
-    )
-    for place in ((1, 1), (x, y)):  # beside it, and on it
-        browser.send("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
-        browser.wait(
-            f"document.getElementById('pst-back-to-top').matches(':hover') === {'true' if place == (x, y) else 'false'}"
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_covers_the_text_when_the_reader_scrolls_up(laid_out, browser, width):
+    laid_out("chapters/01_attention", width)
+    for place in (3000, 2000):
+        browser.evaluate(f"""scrollTo({{top: {place}, behavior: "instant"}})""")
+        browser.wait(f"scrollY === {place}")
+        browser.evaluate(
+            "new Promise(requestAnimationFrame).then(() => new Promise(requestAnimationFrame)).then(() => 1)"
         )
-        browser.wait("document.getElementById('pst-back-to-top').getAnimations().length === 0")
-        contrast, is_accent = browser.evaluate(BACK_TO_TOP)
-        assert contrast > 4.5 and is_accent
+    assert browser.evaluate(OVER_THE_TEXT) == []

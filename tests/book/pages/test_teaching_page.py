@@ -9,6 +9,7 @@ import pytest
 from autograder.layout import chapter_names
 from solutions.attention import softmax
 from solutions.backward import softmax_backward
+from solutions.dictionary import costs
 from solutions.position import sinusoidal_encoding
 from solutions.project import edit_path
 from tests.book.conftest import ROOT
@@ -57,7 +58,7 @@ def test_a_section_that_is_gone_is_named():
 
 def test_an_assignment_adds_to_the_core_path_what_is_off_it():
     assign, skip = repr(lessons.assignment("01_attention", add=["copies_predecessor"])).split("\n\n")
-    assert "(21 points, 65 minutes)" in assign and "copies_predecessor" in assign
+    assert "(18 points, 55 minutes)" in assign and "copies_predecessor" in assign
     assert "(4 points, 20 minutes)" in skip and "repaired_attention" in skip
     with pytest.raises(ValueError, match="01_attention: add"):
         lessons.assignment("01_attention", add=["softmax"])
@@ -76,4 +77,7 @@ def test_the_answers_to_the_paper_problems_are_right():
     assert round((0.9 * 0.1 - 0.1) / (1 - 0.9**2), 3) == -0.053
     small, large = np.array([0.6, 0.3, 0.1]), np.array([0.3, 0.3, 0.4])
     assert np.isclose(np.minimum(small, large).sum(), 0.7) and np.allclose(np.maximum(large - small, 0), [0, 0, 0.3])
-    assert edit_path(np.array([1, 3, 2]), np.array([0, 1, 2]))[0] == 2  # B, D, C and A, B, C
+    sizes = dict(vocab=100, d_model=8, d_ff=12, n_layers=2, n_heads=4, n_groups=2)
+    parameters, _, cached = costs(sizes, 5)
+    assert (parameters, cached) == (1800, 80)
+    assert edit_path(np.array([1, 3, 2]), np.array([0, 1, 2]))[0] == 2  # the sequences B, D, C and A, B, C

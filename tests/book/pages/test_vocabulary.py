@@ -13,12 +13,13 @@ LISTED = yaml.safe_load((REPO / "chapters" / "vocabulary.yml").read_text(encodin
 ENTRIES = [entry for group in LISTED.values() for entry in group]
 PAGES = [
     *sorted((REPO / "chapters").glob("*.md")),
-    *(REPO / name for name in ("README.md", "CONTRIBUTING.md", "deploy/README.md", "benchmarks/README.md")),
+    *(
+        REPO / name
+        for name in ("README.md", "CONTRIBUTING.md", "autograder/hub/deploy/README.md", "benchmarks/README.md")
+    ),
 ]
 # The modules of solutions/ are not among them: their docstrings are in the notebooks that students have.
-CODE = [
-    path for folder in ("autograder", "benchmarks", "book", "check", "deploy") for path in (REPO / folder).rglob("*.py")
-]
+CODE = [path for folder in ("autograder", "benchmarks", "book", "check") for path in (REPO / folder).rglob("*.py")]
 # Settings, code, formulas, headings and links, which keep the words that other pages know them by.
 NOT_PROSE = re.compile(
     r"\A---\n.*?\n---\n|^(`{3,})(?!\{(?:dropdown|admonition|figure|tab)).*?^\1$|^#.*?$|\$\$.*?\$\$|`[^`]*`|\$[^$]*\$"

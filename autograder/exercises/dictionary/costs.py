@@ -1,0 +1,225 @@
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from solutions import dictionary as reference
+from solutions.definer_parameters import fresh_definer
+from solutions.parameters import count, leaves
+
+costs = Exercise(
+    reference.costs, outputs={"parameters": "", "operations": "", "cached": ""}, section="What a model costs"
+)
+
+
+def sizes_of(draw, **fixed):
+    """Draw sizes that all differ."""
+    n_heads = 6
+    n_groups = draw.size(2, 4)
+    vocab, d_ff = draw.sizes(2, low=50, high=90)
+    return {
+        "sizes": {
+            "vocab": vocab,
+            "d_model": n_heads * draw.size(3, 7),
+            "d_ff": d_ff,
+            "n_layers": draw.size(4, 6),
+            "n_heads": n_heads,
+            "n_groups": n_groups,
+        }
+        | fixed,
+        "length": draw.size(10, 20),
+    }
+
+
+def parts(sizes, length, **changed):
+    """Return what the three numbers consist of; `changed` replaces some parts."""
+    d_model, n_heads = sizes["d_model"], sizes["n_heads"]
+    width = sizes["n_groups"] * (d_model // n_heads)
+    usual = {
+        "table": sizes["vocab"] * d_model,
+        "attention": 2 * d_model * d_model + 2 * d_model * width,
+        "feed_forward": 3 * d_model * sizes["d_ff"],
+        "gains": 2 * d_model,
+        "last_gain": d_model,
+        "scoring": sizes["vocab"] * d_model,
+        "attending": 2 * d_model * length,
+        "cached": 2 * width * length,
+        "n_layers": sizes["n_layers"],
+    }
+    return usual | changed
+
+
+def added_up(sizes, length, **changed):
+    part = parts(sizes, length, **changed)
+    matrices = part["attention"] + part["feed_forward"]
+    return (
+        part["table"] + part["n_layers"] * (matrices + part["gains"]) + part["last_gain"],
+        part["scoring"] + part["n_layers"] * (matrices + part["attending"]),
+        part["n_layers"] * part["cached"],
+    )
+
+
+@costs.cases("parameters", points=1)
+def _(draw):
+    yield "some model", sizes_of(draw)
+    yield "a group for each head", sizes_of(draw, n_groups=6)
+
+
+@costs.cases("operations", points=2)
+def _(draw):
+    yield "some model", sizes_of(draw)
+    yield "a long text", sizes_of(draw) | {"length": 1000}
+    yield "one group", sizes_of(draw, n_groups=1)
+
+
+@costs.cases("the cache", points=1)
+def _(draw):
+    yield "some model", sizes_of(draw)
+    yield "one group", sizes_of(draw, n_groups=1)
+
+
+@costs.mistake("counts the table twice")
+def two_tables(sizes, length):
+    """Input and output share one table, so its numbers count once."""
+    return added_up(sizes, length, table=2 * sizes["vocab"] * sizes["d_model"])
+
+
+@costs.mistake("gives each head its own keys and values")
+def all_heads(sizes, length):
+    """Your keys and values are as wide as the queries. Only n_groups heads of them exist, each with d_model / n_heads
+    columns."""
+    return added_up(sizes, length, attention=4 * sizes["d_model"] ** 2)
+
+
+@costs.mistake("forgets the output matrix")
+def no_output(sizes, length):
+    """Your attention lacks w_output, d_model times d_model numbers."""
+    return added_up(sizes, length, attention=parts(sizes, length)["attention"] - sizes["d_model"] ** 2)
+
+
+@costs.mistake("counts two matrices in the feed-forward")
+def no_gate(sizes, length):
+    """Your feed-forward has two matrices. With a gate it has three: w_gate, w_up and w_down."""
+    return added_up(sizes, length, feed_forward=2 * sizes["d_model"] * sizes["d_ff"])
+
+
+@costs.mistake("forgets the gains")
+def no_gains(sizes, length):
+    """You do not count the gains: two in each layer and one before the scores, d_model numbers each."""
+    return added_up(sizes, length, gains=0, last_gain=0)
+
+
+@costs.mistake("forgets the last gain")
+def no_last_gain(sizes, length):
+    """You do not count the gain of the norm before the scores."""
+    return added_up(sizes, length, last_gain=0)
+
+
+@costs.mistake("gives each norm a bias")
+def biases(sizes, length):
+    """Your norms have a bias. RMSNorm has a gain alone."""
+    return added_up(sizes, length, gains=4 * sizes["d_model"], last_gain=2 * sizes["d_model"])
+
+
+@costs.mistake("counts one layer")
+def one_layer(sizes, length):
+    """You count one layer. The model has n_layers of them."""
+    return added_up(sizes, length, n_layers=1)
+
+
+@costs.mistake("forgets the scores of the tokens")
+def no_scoring(sizes, length):
+    """Your operations lack the last product, a row times the table: vocab times d_model multiplications."""
+    return added_up(sizes, length, scoring=0)
+
+
+@costs.mistake("forgets the products of the attention")
+def no_attending(sizes, length):
+    """Your operations count the matrices of parameters alone. The newest token also meets the keys and the values of
+    all tokens: d_model multiplications with each, for all heads together, twice."""
+    return added_up(sizes, length, attending=0)
+
+
+@costs.mistake("counts the keys, and not the values")
+def keys_alone(sizes, length):
+    """The newest token is multiplied with all keys for the weights, and the weights with all values. You count one of
+    the two."""
+    return added_up(sizes, length, attending=sizes["d_model"] * length)
+
+
+@costs.mistake("multiplies each group once")
+def attending_groups(sizes, length):
+    """In the attention you count n_groups heads. The heads of a group share keys and values, but each has its own
+    queries and multiplies them itself."""
+    return added_up(sizes, length, attending=2 * sizes["n_groups"] * (sizes["d_model"] // sizes["n_heads"]) * length)
+
+
+@costs.mistake("reads all tokens again")
+def all_tokens_again(sizes, length):
+    """You count the operations for all tokens. With a cache only the newest one is read."""
+    parameters, operations, cached = reference.costs(sizes, length)
+    return parameters, operations * length, cached
+
+
+@costs.mistake("counts multiplications and additions")
+def both_operations(sizes, length):
+    """You count each multiplication and each addition, as most tables of FLOPs do. Here only the multiplications count,
+    so your number is twice the right one."""
+    parameters, operations, cached = reference.costs(sizes, length)
+    return parameters, 2 * operations, cached
+
+
+@costs.mistake("keeps keys and values of all heads")
+def cache_of_heads(sizes, length):
+    """Your cache holds keys and values for each head of queries. It holds them once for each group."""
+    return added_up(sizes, length, cached=2 * sizes["d_model"] * length)
+
+
+@costs.mistake("keeps the keys alone")
+def cache_of_keys(sizes, length):
+    """Your cache holds keys alone. The values are needed, too."""
+    return added_up(sizes, length, cached=sizes["n_groups"] * (sizes["d_model"] // sizes["n_heads"]) * length)
+
+
+@costs.mistake("keeps one layer")
+def cache_of_one_layer(sizes, length):
+    """Your cache is that of one layer. Each layer has its own keys and values."""
+    return added_up(
+        sizes,
+        length,
+        cached=2 * sizes["n_groups"] * (sizes["d_model"] // sizes["n_heads"]) * length / sizes["n_layers"],
+    )
+
+
+@costs.equivalent
+def from_fresh_arrays(sizes, length):
+    """Draw the model and count its numbers."""
+    params = fresh_definer(np.random.default_rng(0), **sizes)
+    matrices = sum(a.size for layer in params["layers"] for a in leaves(layer) if a.ndim == 2)
+    d_key = sizes["d_model"] // sizes["n_heads"]
+    attending = sizes["n_layers"] * sizes["n_heads"] * length * 2 * d_key
+    cached = np.zeros((sizes["n_layers"], 2, sizes["n_groups"], length, d_key)).size
+    return count(params), matrices + attending + params["table"].size, cached
+
+
+@costs.equivalent
+def as_a_list(sizes, length):
+    return [np.int64(number) for number in added_up(sizes, length)]
+
+
+@costs.equivalent
+def layer_by_layer(sizes, length):
+    d, heads, groups = sizes["d_model"], sizes["n_heads"], sizes["n_groups"]
+    parameters, operations, cached = d, 0, 0
+    for _ in range(sizes["n_layers"]):
+        for n_in, n_out in (
+            (d, d),
+            (d, d),
+            (d, d * groups // heads),
+            (d, d * groups // heads),
+            *[(d, sizes["d_ff"])] * 3,
+        ):
+            parameters += n_in * n_out
+            operations += n_in * n_out
+        parameters += d + d
+        operations += heads * (length * (d // heads) + (d // heads) * length)
+        cached += length * (d * groups // heads) + length * (d * groups // heads)
+    return parameters + sizes["vocab"] * d, operations + sizes["vocab"] * d, cached

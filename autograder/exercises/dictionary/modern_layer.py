@@ -1,0 +1,298 @@
+import numpy as np
+
+from autograder.authoring.exercise import Exercise
+from autograder.exercises.dictionary.programs import halves, slip
+from autograder.exercises.dictionary.shared import layer
+from solutions import dictionary as reference
+from solutions.position import rotate
+
+modern_layer = Exercise(reference.modern_layer, outputs={"output": "... T d_model", "cache": ""}, section="The layer")
+
+
+@modern_layer.cases("one text", points=2)
+def _(draw):
+    yield "groups of two heads", layer(draw)
+    yield "groups of three heads", layer(draw, n_groups=2)
+
+
+@modern_layer.cases("batches", points=1)
+def _(draw):
+    yield "a batch of texts", layer(draw, 1)
+    yield "two batch axes", layer(draw, 2, n_heads=4, n_groups=2)
+
+
+@modern_layer.cases("all groups and float32", points=2)
+def _(draw):
+    yield "a group for each head", layer(draw, 1, n_heads=3, n_groups=3)
+    yield "one group for all heads", layer(draw, 1, n_heads=3, n_groups=1)
+    yield "float32", layer(draw, 1, np.float32, n_heads=4, n_groups=2)
+
+
+def changed(*changes, **names):
+    """Return the reference with replaced texts, in which some names are other functions."""
+    return slip(reference.modern_layer, *changes, **names)
+
+
+@modern_layer.mistake("turns the values, too")
+def turned_values(x, params, n_heads):
+    """Your values are turned. Only queries and keys turn, because their product should depend on the distance. What a
+    word says does not depend on its place."""
+    value = 'split_heads(normed @ weights["w_value"], n_groups)'
+    return changed((value, f"rotate({value}, positions)"))(x, params, n_heads)
+
+
+@modern_layer.mistake("turns nothing")
+def no_turn(x, params, n_heads):
+    """You use queries and keys without turning them. Then the layer cannot tell in which order the tokens stand."""
+    return changed(rotate=lambda rows, positions: rows)(x, params, n_heads)
+
+
+@modern_layer.mistake("turns the queries alone")
+def queries_alone(x, params, n_heads):
+    """Your keys are not turned. The product of a turned query and a turned key depends on their distance; with a key at
+    rest, it depends on the query's place alone."""
+    key = 'split_heads(normed @ weights["w_key"], n_groups)'
+    return changed((f"rotate({key}, positions)", key))(x, params, n_heads)
+
+
+@modern_layer.mistake("turns before it splits")
+def turned_whole(x, params, n_heads):
+    """You turn the whole row before you split it into heads. Then each head gets other angles, and the first heads turn
+    fast, the last ones slowly. Split first, and turn each head."""
+    slips = [
+        (
+            f'rotate(split_heads(normed @ weights["{name}"], {n}), positions)',
+            f'split_heads(rotate(normed @ weights["{name}"], positions), {n})',
+        )
+        for name, n in (("w_query", "n_heads"), ("w_key", "n_groups"))
+    ]
+    return changed(*slips)(x, params, n_heads)
+
+
+@modern_layer.mistake("pairs column i with column i + d/2")
+def turned_halves(x, params, n_heads):
+    """You turn column i with the column half a head further, as some programs do. This book turns neighbours, columns
+    2i and 2i + 1. Trained weights fit only one of the two."""
+    return changed(rotate=halves)(x, params, n_heads)
+
+
+@modern_layer.mistake("counts positions from 1 for the queries alone")
+def shifted_queries(x, params, n_heads):
+    """Your queries stand one position later than your keys. Both have the positions 0, 1, 2, ..."""
+    query = 'split_heads(normed @ weights["w_query"], n_heads)'
+    return changed((f"rotate({query}, positions)", f"rotate({query}, positions + 1)"))(x, params, n_heads)
+
+
+@modern_layer.mistake("lets the heads of a group take turns")
+def interleaved(x, params, n_heads):
+    """In your layer head h reads the keys of group h modulo n_groups. Neighbouring heads share a group: heads 0, 1, ...
+    read the first one. `np.tile` and `concatenate` copy the other way than `np.repeat`."""
+    copies = "np.repeat(shared, n_heads // n_groups, axis=-3)"
+    return changed((copies, "np.concatenate([shared] * (n_heads // n_groups), axis=-3)"))(x, params, n_heads)
+
+
+@modern_layer.mistake("sees the next token")
+def sees_next(x, params, n_heads):
+    """A token of your layer sees the one after it. The mask hides everything *above* the diagonal."""
+    return changed(causal_mask=lambda length: np.tri(length, k=1, dtype=bool))(x, params, n_heads)
+
+
+@modern_layer.mistake("has no mask")
+def no_mask(x, params, n_heads):
+    """Tokens of your layer see later ones. A model that predicts the next token must not see it."""
+    return changed(causal_mask=lambda length: np.ones((length, length), bool))(x, params, n_heads)
+
+
+@modern_layer.mistake("does not see itself")
+def hides_itself(x, params, n_heads):
+    """A token of your layer does not see itself. The mask allows the diagonal."""
+    return changed(causal_mask=lambda length: np.tri(length, k=-1, dtype=bool))(x, params, n_heads)
+
+
+@modern_layer.mistake("does not divide the scores")
+def undivided(x, params, n_heads):
+    """Your scores are not divided by the root of d_key."""
+    return changed(("masked_attention(queries,", "masked_attention(queries * queries.dtype.type(d_key**0.5),"))(
+        x, params, n_heads
+    )
+
+
+@modern_layer.mistake("divides the scores by the root of d_model")
+def divided_by_width(x, params, n_heads):
+    """You divide the scores by the root of d_model. They are sums over one head's d_key numbers."""
+    return changed(("masked_attention(queries,", "masked_attention(queries * queries.dtype.type(n_heads**-0.5),"))(
+        x, params, n_heads
+    )
+
+
+@modern_layer.mistake("adds to the normalised rows")
+def added_to_normed(x, params, n_heads):
+    """You add the attention's output to the *normalised* rows. The stream goes on as it came: add it to x."""
+    return changed(("hidden = x + merged", "hidden = normed + merged"))(x, params, n_heads)
+
+
+@modern_layer.mistake("adds the feed-forward to its normalised rows")
+def thought_added_to_normed(x, params, n_heads):
+    """You add the feed-forward's output to the rows that the second norm made. Add it to the rows before this norm."""
+    return changed(("hidden + update,", "normed_hidden + update,"))(x, params, n_heads)
+
+
+@modern_layer.mistake("forgets to add x")
+def no_first_sum(x, params, n_heads):
+    """The attention's output replaces x in your layer. Add it to x."""
+    return changed(("hidden = x + merged", "hidden = merged"))(x, params, n_heads)
+
+
+@modern_layer.mistake("forgets the second sum")
+def no_second_sum(x, params, n_heads):
+    """Your layer returns the feed-forward's output alone. Add it to the rows before the second norm."""
+    return changed(("hidden + update,", "update,"))(x, params, n_heads)
+
+
+@modern_layer.mistake("adds x twice")
+def second_sum_with_x(x, params, n_heads):
+    """You add the feed-forward's output to x, so the attention's output is lost. Add it to the sum of both."""
+    return changed(("hidden + update,", "x + update,"))(x, params, n_heads)
+
+
+@modern_layer.mistake("does not normalise before the attention")
+def first_norm_forgotten(x, params, n_heads):
+    """The attention reads x itself in your layer. It reads the normalised rows."""
+    return changed(('normed @ weights["', 'x @ weights["'))(x, params, n_heads)
+
+
+@modern_layer.mistake("does not normalise before the feed-forward")
+def second_norm_forgotten(x, params, n_heads):
+    """The feed-forward reads the stream itself in your layer. It reads the normalised rows."""
+    return changed(("swiglu(normed_hidden,", "swiglu(hidden,"))(x, params, n_heads)
+
+
+@modern_layer.mistake("exchanges the two gains")
+def gains_exchanged(x, params, n_heads):
+    """You use each gain for the other norm."""
+    exchanged = params | {"norm_attention": params["norm_feed_forward"], "norm_feed_forward": params["norm_attention"]}
+    return reference.modern_layer(x, exchanged, n_heads)
+
+
+@modern_layer.mistake("uses one gain twice")
+def one_gain(x, params, n_heads):
+    """Both norms of your layer use norm_attention. The second one has its own gain."""
+    return reference.modern_layer(x, params | {"norm_feed_forward": params["norm_attention"]}, n_heads)
+
+
+@modern_layer.mistake("normalises after the sums")
+def post_norm(x, params, n_heads):
+    """You normalise the sums, as in 2017. Here each sub-layer reads a normalised copy, and nothing normalises the
+    stream itself."""
+    slips = (
+        ('normed @ weights["', 'x @ weights["'),
+        (
+            'hidden = x + merged @ weights["w_output"]',
+            'hidden, _ = rms_norm(x + merged @ weights["w_output"], params["norm_attention"])',
+        ),
+        ("swiglu(normed_hidden,", "swiglu(hidden,"),
+        ("hidden + update,", 'rms_norm(hidden + update, params["norm_feed_forward"])[0],'),
+    )
+    return changed(*slips)(x, params, n_heads)
+
+
+@modern_layer.mistake("forgets the output matrix")
+def no_output_matrix(x, params, n_heads):
+    """You add the merged heads to x. Multiply them by w_output first, which mixes the heads."""
+    return changed(('merged @ weights["w_output"]', "merged"))(x, params, n_heads)
+
+
+@modern_layer.mistake("merges the heads without swapping back")
+def merged_unswapped(x, params, n_heads):
+    """You reshape the heads to rows while the axis of heads stands before the axis of positions, so positions mix. Swap
+    the two axes first, as `merge_heads` does."""
+    return changed(merge_heads=lambda heads: heads.reshape(*heads.shape[:-3], heads.shape[-2], -1))(x, params, n_heads)
+
+
+@modern_layer.mistake("keeps the copies in its cache")
+def copies_in_cache(x, params, n_heads):
+    """The output is right, but your cache holds the copied keys and values. `grouped_query_attention_backward` needs
+    them with an axis of groups."""
+    return changed(("(queries, keys, values, attended)", "(queries, copied_keys, copied_values, attended)"))(
+        x, params, n_heads
+    )
+
+
+@modern_layer.mistake("keeps the keys before their turn")
+def cache_before_turn(x, params, n_heads):
+    """The output is right, but your cache holds queries and keys as they were before their turn. The gradient of the
+    scores needs those that were multiplied."""
+
+    def function(x, params, n_heads):
+        output, (norm, (normed, (queries, keys, values, attended), merged, weights), *rest) = reference.modern_layer(
+            x, params, n_heads
+        )
+        back = -np.arange(x.shape[-2])
+        heads = rotate(queries, back), rotate(keys, back), values, attended
+        return output, (norm, (normed, heads, merged, weights), *rest)
+
+    return function(x, params, n_heads)
+
+
+@modern_layer.equivalent
+def turned_after_copying(x, params, n_heads):
+    """Copy the keys first, turn all heads, and mask by adding -inf."""
+    weights, n_groups = params["attention"], params["attention"]["w_key"].shape[-1] * n_heads // x.shape[-1]
+    normed, norm_attention = reference.rms_norm(x, params["norm_attention"])
+    positions = np.arange(x.shape[-2])
+    queries = rotate(reference.split_heads(normed @ weights["w_query"], n_heads), positions)
+    keys, values = (reference.split_heads(normed @ weights[name], n_groups) for name in ("w_key", "w_value"))
+    owner = np.arange(n_heads) * n_groups // n_heads
+    scores = (
+        queries
+        @ rotate(keys[..., owner, :, :], positions).swapaxes(-1, -2)
+        / np.sqrt(queries.shape[-1]).astype(queries.dtype)
+    )
+    scores = scores + np.triu(np.full((len(positions),) * 2, -np.inf, queries.dtype), 1)
+    attended = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    attended = attended / attended.sum(axis=-1, keepdims=True)
+    merged = reference.merge_heads(attended @ values[..., owner, :, :])
+    hidden = x + merged @ weights["w_output"]
+    normed_hidden, norm_feed_forward = reference.rms_norm(hidden, params["norm_feed_forward"])
+    update, feed_forward = reference.swiglu(normed_hidden, params["feed_forward"])
+    heads = queries, rotate(keys, positions), values, attended
+    return hidden + update, (norm_attention, (normed, heads, merged, weights), norm_feed_forward, feed_forward)
+
+
+@modern_layer.equivalent
+def group_by_group(x, params, n_heads):
+    """Attend for one group of heads after the other, and put the results side by side."""
+    weights, d_key = params["attention"], x.shape[-1] // n_heads
+    normed, norm_attention = reference.rms_norm(x, params["norm_attention"])
+    n_groups = weights["w_key"].shape[-1] // d_key
+    positions, mask = np.arange(x.shape[-2]), reference.causal_mask(x.shape[-2])
+    queries = rotate(reference.split_heads(np.matmul(normed, weights["w_query"]), n_heads), positions)
+    keys = rotate(reference.split_heads(np.matmul(normed, weights["w_key"]), n_groups), positions)
+    values = reference.split_heads(np.matmul(normed, weights["w_value"]), n_groups)
+    heads, attended = [], []
+    for h in range(n_heads):
+        g = h // (n_heads // n_groups)
+        head, (*_, row) = reference.masked_attention(
+            queries[..., h, :, :], keys[..., g, :, :], values[..., g, :, :], mask
+        )
+        heads.append(head)
+        attended.append(row)
+    merged = np.concatenate(heads, axis=-1)
+    hidden = np.matmul(merged, weights["w_output"]) + x
+    normed_hidden, norm_feed_forward = reference.rms_norm(hidden, params["norm_feed_forward"])
+    update, feed_forward = reference.swiglu(normed_hidden, params["feed_forward"])
+    cache = queries, keys, values, np.stack(attended, axis=-3)
+    return hidden + update, (norm_attention, (normed, cache, merged, weights), norm_feed_forward, feed_forward)
+
+
+@modern_layer.equivalent
+def by_complex_numbers(x, params, n_heads):
+    """Turn each pair of columns as a complex number."""
+
+    def turned(rows, positions):
+        pairs = rows[..., 0::2] + 1j * rows[..., 1::2]
+        angles = np.outer(positions, 10000.0 ** (-np.arange(0, rows.shape[-1], 2) / rows.shape[-1]))
+        pairs = pairs * np.exp(1j * angles)
+        return np.stack([pairs.real, pairs.imag], axis=-1).reshape(rows.shape).astype(rows.dtype)
+
+    return changed(rotate=turned)(x, params, n_heads)

@@ -1,1 +1,0 @@
-"""Grade submissions as soon as they arrive."""
