@@ -11,7 +11,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -53,18 +53,31 @@ class Expected:
         return sum(map(math.prod, self.layout.values()))
 
     def to_json(self) -> str:
-        """Return this as JSON text, which `expected_here` reads."""
+        """Return this as JSON text, which `from_json` reads."""
         return json.dumps(asdict(self), indent=1) + "\n"
 
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        fields = json.loads(text)
+        layout = {path: tuple(shape) for path, shape in fields["layout"].items()}
+        recipe = {name: tuple(limits) for name, limits in fields["recipe"].items()}
+        return cls(layout, recipe, fields["taken_seed"])
 
-def expected_here() -> Expected:
-    """Return what the chapter that was unzipped here expects. Raises LookupError if it expects no weights."""
-    file = data_folder() / "keys" / f"{WEIGHTS}.json"
-    if not file.is_file():
-        raise LookupError(f"there is no {file}: use `hand_in` in the folder of an unzipped chapter that asks for it")
-    fields = json.loads(file.read_text(encoding="utf-8"))
-    layout = {path: tuple(shape) for path, shape in fields["layout"].items()}
-    return Expected(layout, {name: tuple(limits) for name, limits in fields["recipe"].items()}, fields["taken_seed"])
+
+def expected_here(params: Any) -> Expected:
+    """Return what the chapters that were unzipped here expect. Raises LookupError if none expects weights.
+
+    Two chapters ask for weights. If both were unzipped into this folder, the names of the arrays tell them apart.
+    """
+    keys = data_folder() / "keys"
+    chapters = [Expected.from_json(file.read_text(encoding="utf-8")) for file in sorted(keys.glob(f"*{WEIGHTS}.json"))]
+    if not chapters:
+        raise LookupError(
+            f"nothing in {keys} says which weights to hand in: use `hand_in` in the folder of an unzipped "
+            "chapter that asks for it"
+        )
+    names = {path for path, _ in _named(params)}
+    return max(chapters, key=lambda expected: len(names & expected.layout.keys()))
 
 
 def pack(params: Any, recipe: Any, expected: Expected) -> bytes:

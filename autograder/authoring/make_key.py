@@ -151,13 +151,13 @@ def _expected(exercise: Exercise, case: Case) -> Outcome:
 
 
 def save_public_keys(folder: Path, chapters: Iterable[str]) -> None:
-    """Write the public key of every exercise to a folder, as NAME.npz, and what `hand_in` expects, as a JSON file.
+    """Write the public key of every exercise to a folder, as NAME.npz. Make the folder if it does not exist.
 
-    Make the folder if it does not exist.
+    What `hand_in` expects goes into CHAPTER_weights.json.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for chapter in chapters:
         for exercise in exercises_of(chapter):
             save(public_key(exercise), folder / f"{exercise.name}.npz")
         if hand_in := hand_in_of(chapter):
-            (folder / f"{WEIGHTS}.json").write_text(hand_in.expected.to_json(), encoding="utf-8")
+            (folder / f"{chapter}_{WEIGHTS}.json").write_text(hand_in.expected.to_json(), encoding="utf-8")

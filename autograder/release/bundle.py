@@ -57,7 +57,7 @@ def files(chapter: Chapter, keys: Iterable[Key], repo: Path = REPO, due: str = "
     return {
         **check_files(),
         **{f"check/keys/{key.function}.npz": to_bytes(key) for key in keys},
-        **({f"check/keys/{WEIGHTS}.json": hand_in.expected.to_json().encode()} if hand_in else {}),  # for `hand_in`
+        **({f"check/keys/{chapter.name}_{WEIGHTS}.json": hand_in.expected.to_json().encode()} if hand_in else {}),
         f"check/chapters/{chapter.name}.json": notebook_data(chapter, repo).to_json().encode(),
         **shipped,
         **{picture: (repo / "chapters" / picture).read_bytes() for picture in chapter.pictures},

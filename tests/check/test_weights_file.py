@@ -159,7 +159,7 @@ def test_what_grading_would_refuse_is_not_packed(tree, words):
 @pytest.fixture
 def bundle(tmp_path, monkeypatch):
     (tmp_path / "keys").mkdir()
-    (tmp_path / "keys" / "weights.json").write_text(EXPECTED.to_json())
+    (tmp_path / "keys" / "10_project_weights.json").write_text(EXPECTED.to_json())
     monkeypatch.setenv("CHECK_DATA", str(tmp_path))
 
 
@@ -184,6 +184,15 @@ def test_a_refusal_is_one_line_in_a_notebook(bundle):
         handing_in.hand_in({}, RECIPE)
     lines = refused.value._render_traceback_()
     assert lines == ["HandInRefused: `params` lacks `layers.0.w`: hand in the parameters of the chapter's model."]
+
+
+@pytest.mark.parametrize("other", ["01_before", "12_after"])
+def test_a_second_chapter_in_the_folder_leaves_the_first_ones_weights_alone(bundle, tmp_path, capsys, other):
+    layout = {"layers.0.norm": (2,), "layers.0.w": (9, 9), "head": (1,)}
+    expected = Expected(layout, {"seed": (0, 9, True)}, taken_seed=1)
+    (tmp_path / "keys" / f"{other}_weights.json").write_text(expected.to_json())
+    handing_in.hand_in(params(), RECIPE)
+    assert "Packed" in capsys.readouterr().out
 
 
 def test_elsewhere_the_message_says_where_to_use_it(tmp_path, monkeypatch):
