@@ -354,7 +354,7 @@ def test_a_missing_reference_makes_the_sandbox_unavailable(answered):
 
 def test_a_reference_may_take_longer_to_load_than_a_call_may(answered):
     """PyTorch's import takes seconds on a busy machine. Its failure ended the grading of the whole class."""
-    short = replace(PATIENT, call_seconds=0.1, patience=0.1)
+    short = replace(SHORT, call_seconds=0.1, patience=0.1)
     result = answered("", "good", limits=short, functions=("doubled",), module="slow_to_load")
     assert result.answered_calls == {"good": 0}
 

@@ -33,7 +33,7 @@ def f():
 def test_waiting_uses_no_processor_time(ask):
     """Time limits were limits of the wall clock, so an honest function lost points on a busy machine."""
     source = "import time\ndef f():\n    time.sleep(0.3)\n    return 1"
-    assert ask(source, "f", limits=replace(PATIENT, call_seconds=0.2)).value == 1
+    assert ask(source, "f", limits=replace(SHORT, call_seconds=0.2)).value == 1
 
 
 def test_the_processor_time_of_a_call_is_summed_over_its_threads(ask):
@@ -68,7 +68,7 @@ def f():
         pass
     return 1
 """
-    result = submit(source, "f", "f", "f", limits=replace(PATIENT, call_seconds=1.0, patience=0.1))
+    result = submit(source, "f", "f", "f", limits=replace(SHORT, call_seconds=1.0, patience=0.1))
     assert [outcome.value for outcome in result.outcomes] == [1, 1, 1]
 
 
