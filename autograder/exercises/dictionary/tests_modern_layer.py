@@ -48,10 +48,15 @@ def _gated(gate_of):
     return slip(right, swiglu=gated)
 
 
-def first_sees_second(length):
+def _first_pair_shown(length):
     mask = np.tri(length, dtype=bool)
     mask[:1, 1:2] = True
     return mask
+
+
+plain_gate = _gated(lambda gate: gate)
+sigmoid_gate = _gated(reference.sigmoid)
+first_sees_second = slip(right, causal_mask=_first_pair_shown)
 
 
 def rows_in_cache(x, params, n_heads):
@@ -100,8 +105,8 @@ def _(draw):
             *("added_to_normed", "thought_added_to_normed", "no_first_sum", "no_second_sum", "second_sum_with_x"),
             *("first_norm_forgotten", "second_norm_forgotten", "gains_exchanged", "one_gain", "post_norm"),
             "no_output_matrix",
-            ("has a gate without its sigmoid", _gated(lambda gate: gate)),
-            ("has a sigmoid as its gate", _gated(reference.sigmoid)),
+            ("has a gate without its sigmoid", plain_gate),
+            ("has a sigmoid as its gate", sigmoid_gate),
         ],
         at_home=["x not added", "gains exchanged", "gate for up", "no output matrix", "zeros"],
         right_at_home=["rounding"],
@@ -115,7 +120,7 @@ def _(draw):
         right=[REFERENCE, "group_by_group", "by_complex_numbers"],
         wrong=[
             *("sees_next", "no_mask"),
-            ("lets the first token see the second one", slip(right, causal_mask=first_sees_second)),
+            ("lets the first token see the second one", first_sees_second),
         ],
         at_home=["next signs"],
         right_at_home=["rounding"],

@@ -15,7 +15,6 @@ pytestmark = pytest.mark.autograder
 
 
 TESTS = [name for chapter in chapter_names() for name in exercise_names(chapter) if name.startswith("tests_")]
-TESTS.remove("tests_modern_layer")  # its mistakes are tried again for each course's seed, which takes a second
 
 
 @pytest.mark.parametrize("name", thinned(TESTS, ["tests_split_heads", "tests_train_step"], "another exercise"))
