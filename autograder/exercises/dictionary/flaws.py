@@ -1,50 +1,12 @@
-"""Wrong programs of chapter 12: where each differs from the right one, and which tests find it. Readers predict it.
-
-Beside those of `programs.py`, some programs here are too plainly wrong, or too harmless, to train.
-"""
+"""Wrong programs of chapter 12: where each differs from the right one, and which tests find it. Readers predict it."""
 
 from functools import cache
 
-from autograder.exercises.dictionary.programs import PROGRAMS, Program, found_by, slip
-from solutions import dictionary, position, training
+from autograder.exercises.dictionary.programs import PROGRAMS, found_by
 
 TESTS = ("slope", "reference", "later token")
 
 
-def _gains_exchanged(x, params, n_heads):
-    exchanged = params | {"norm_attention": params["norm_feed_forward"], "norm_feed_forward": params["norm_attention"]}
-    return dictionary.modern_layer(x, exchanged, n_heads)
-
-
-_turned_keys = 'rotate(split_heads(normed @ weights["w_key"], n_groups), positions)'
-_summed_loss, _summed_loss_backward = (
-    lambda logits, targets: (lambda loss, cache: (loss * len(cache[1]), cache))(
-        *training.smoothed_cross_entropy(logits, targets)
-    ),
-    lambda grad_loss, cache: training.smoothed_cross_entropy_backward(grad_loss * len(cache[1]), cache),
-)
-UNTRAINED: dict[str, Program] = {
-    "forgets to add x": {
-        "definer.modern_layer": slip(dictionary.modern_layer, ("hidden = x + merged", "hidden = merged"))
-    },
-    "uses each gain for the other norm": {"definer.modern_layer": _gains_exchanged},
-    "turns the queries alone": {
-        "definer.modern_layer": slip(
-            dictionary.modern_layer, (_turned_keys, 'split_heads(normed @ weights["w_key"], n_groups)')
-        )
-    },
-    "does not add the feed-forward": {
-        "definer.modern_layer": slip(dictionary.modern_layer, ("return hidden + update,", "return hidden,"))
-    },
-    "counts positions from 1,000": {
-        "dictionary.rotate": lambda x, positions: position.rotate(x, positions + 1000),
-        "dictionary.rotate_backward": lambda grad, positions: position.rotate_backward(grad, positions + 1000),
-    },
-    "adds up the losses of all tokens": {
-        "definer.smoothed_cross_entropy": _summed_loss,
-        "definer.smoothed_cross_entropy_backward": _summed_loss_backward,
-    },
-}
 FLAWS: dict[str, tuple[str, ...]] = {
     "forward": (
         "sees the next token",
@@ -112,5 +74,5 @@ def asked(names: tuple[str, ...]) -> list[dict[str, str]]:
 @cache
 def tests_that_find(name: str) -> tuple[bool, ...]:
     """Return which of TESTS find a program."""
-    found = found_by((PROGRAMS | UNTRAINED)[name])
+    found = found_by(PROGRAMS[name])
     return tuple(test in found for test in TESTS)

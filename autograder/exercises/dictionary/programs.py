@@ -57,11 +57,24 @@ def _no_turn(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
     return x
 
 
+def _gains_exchanged(x, params, n_heads):
+    exchanged = params | {"norm_attention": params["norm_feed_forward"], "norm_feed_forward": params["norm_attention"]}
+    return dictionary.modern_layer(x, exchanged, n_heads)
+
+
+_turned_keys = 'rotate(split_heads(normed @ weights["w_key"], n_groups), positions)'
+_summed_loss, _summed_loss_backward = (
+    lambda logits, targets: (lambda loss, cache: (loss * len(cache[1]), cache))(
+        *training.smoothed_cross_entropy(logits, targets)
+    ),
+    lambda grad_loss, cache: training.smoothed_cross_entropy_backward(grad_loss * len(cache[1]), cache),
+)
+RIGHT = "right"
 _layer, _layer_backward = dictionary.modern_layer, dictionary.modern_layer_backward
 _grouped_backward = multihead.grouped_query_attention_backward
 _softmax_short = slip(backward.softmax_backward, ("grad_weights - ", "grad_weights - 0 * "))
 PROGRAMS: dict[str, Program] = {
-    "right": {},
+    RIGHT: {},
     "turns the values too": {
         "definer.modern_layer": slip(
             _layer,
@@ -194,6 +207,22 @@ PROGRAMS: dict[str, Program] = {
         "definer.smoothed_cross_entropy": lambda logits, targets: training.smoothed_cross_entropy(
             logits, targets, pad=-1
         )
+    },
+    "forgets to add x": {"definer.modern_layer": slip(_layer, ("hidden = x + merged", "hidden = merged"))},
+    "uses each gain for the other norm": {"definer.modern_layer": _gains_exchanged},
+    "turns the queries alone": {
+        "definer.modern_layer": slip(_layer, (_turned_keys, 'split_heads(normed @ weights["w_key"], n_groups)'))
+    },
+    "does not add the feed-forward": {
+        "definer.modern_layer": slip(_layer, ("return hidden + update,", "return hidden,"))
+    },
+    "counts positions from 1,000": {
+        "dictionary.rotate": lambda x, positions: position.rotate(x, positions + 1000),
+        "dictionary.rotate_backward": lambda grad, positions: position.rotate_backward(grad, positions + 1000),
+    },
+    "adds up the losses of all tokens": {
+        "definer.smoothed_cross_entropy": _summed_loss,
+        "definer.smoothed_cross_entropy_backward": _summed_loss_backward,
     },
 }
 

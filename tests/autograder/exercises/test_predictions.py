@@ -10,7 +10,7 @@ from autograder.authoring.make_key import PUBLIC_SEED, make_questions
 from autograder.authoring.runs_to_order import runs_to_order
 from autograder.exercises.dictionary import flaws
 from autograder.exercises.dictionary.predicted_tests import predicted_tests
-from autograder.exercises.dictionary.programs import PROGRAMS
+from autograder.exercises.dictionary.programs import PROGRAMS, RIGHT
 from autograder.exercises.project.ablations import CHANGES, PLAIN, SHOWN, changed, changes, losses
 from autograder.exercises.project.make_ablations import IN_CHAPTER, short_run
 from autograder.exercises.project.predicted_ablations import predicted_ablations
@@ -198,7 +198,7 @@ def test_a_right_prediction_names_the_tests_that_find_a_program(name):
 
 
 def test_every_wrong_program_is_asked_for_and_few_at_home():
-    assert sorted(["right", *NAMES]) == sorted([*PROGRAMS, *flaws.UNTRAINED])
+    assert sorted([RIGHT, *NAMES]) == sorted(PROGRAMS)
     graded, public = (
         {
             program["flaw"]
