@@ -1,9 +1,10 @@
 """Make the runs of chapter 12: what the loss says of wrong programs.
 
-    python -m autograder.exercises.dictionary.make_runs
+    python -m autograder.exercises.dictionary.make_runs [NAME ...]
 
-trains with one thread and writes `runs.npz` beside this script. Each program of `programs.py` trains three times for
-2,000 steps, which is one pass over the entries. All runs together take about an hour of processor time.
+trains with one thread and writes `chapters/flawed_runs.npz`. The right program trains with three seeds, and each wrong
+one of `programs.py` with the first of them, for 1,000 steps, which is half a pass over the entries. Runs that the file
+has are not made again, so an interrupted script continues.
 """
 
 import os
@@ -11,70 +12,76 @@ import os
 os.environ["OMP_NUM_THREADS"] = "1"  # set before the import of NumPy: more threads add in another order
 
 import sys
+from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
+from time import process_time
 
 import numpy as np
 
-from autograder.exercises.dictionary.programs import PROGRAMS, applied
+from autograder.exercises.dictionary.programs import PROGRAMS, RIGHT, Program, applied
 from autograder.layout import REPO
 from solutions import definer
 from solutions.definitions import endless_batches, load_entries, load_merges, numbered, padded, vocabulary_of
 from solutions.dictionary import text_tokens
-from solutions.parameters import map_tree
 from solutions.training import zero_moments
 
-BANK = Path(__file__).with_name("runs.npz")
-N_STEPS, N_SEEDS, SIZE, PEAK = 2_000, 3, 32, 3e-3
-EVERY = 100  # steps between two rows of the curve
+ENTRIES, STORED = (REPO / "chapters" / f"{name}.npz" for name in ("definitions", "flawed_runs"))
+N_STEPS, N_SEEDS, SIZE, PEAK = 1_000, 3, 32, 3e-3
+MEASURED = (100, 250, 500, 1_000)  # the steps after which the held-out loss is measured
+
+Parts = dict[str, list[list[int]]]
 
 
-def short_run(name: str, seed: int, parts: dict[str, list[list[int]]]) -> dict[str, np.ndarray]:
-    """Train a program.
+def short_run(program: Program, seed: int, parts: Parts) -> Iterator[float]:
+    """Train a program, and yield its losses.
 
-    Returns:
-        curve: (N_STEPS / EVERY,), the mean loss of the last EVERY batches.
-        held_out: (2,), the loss of held-out entries as the program measures it, and as the right program does with the
-            same weights.
+    Yields:
+        The loss of the first batch, and the held-out losses after the steps of MEASURED, all as the program measures
+        them. Then the last held-out loss once more, as the right program measures it with the same weights.
     """
     params = definer.fresh_definer(np.random.default_rng(seed), **definer.SIZES)
-    moments, losses = zero_moments(params), []
-    with applied(PROGRAMS[name]), np.errstate(all="ignore"):
+    moments = zero_moments(params)
+    with applied(program), np.errstate(all="ignore"):
         batches = endless_batches(seed, parts["known"], SIZE)
         for step, tokens in zip(range(1, N_STEPS + 1), batches, strict=False):
             rate = definer.cosine_rate(step / N_STEPS, PEAK)
             params, moments, loss = definer.definer_step(params, moments, step, tokens, definer.SIZES["n_heads"], rate)
-            losses.append(loss)
-        own = held_out_loss(params, parts["held_out"])
-    right = held_out_loss(map_tree(lambda array: array.astype(np.float32), params), parts["held_out"])
-    return {"curve": np.array(losses).reshape(-1, EVERY).mean(axis=1), "held_out": np.array([own, right])}
+            if step == 1:
+                yield loss
+            if step in MEASURED:
+                yield held_out_loss(params, parts["held_out"])
+    yield held_out_loss(params, parts["held_out"])
 
 
 def held_out_loss(params: dict, texts: list[list[int]]) -> float:
-    """The mean loss of a token of these texts, in nats."""
+    """The mean loss of a token of these texts, in nats, by the program that is applied."""
     total, n_tokens = 0.0, 0
     texts = sorted(texts, key=len)
-    for start in range(0, len(texts), 100):
-        tokens = padded(texts[start : start + 100])
+    for start in range(0, len(texts), SIZE):
+        tokens = padded(texts[start : start + SIZE])
         logits, _ = definer.definer_forward(params, tokens[:, :-1], definer.SIZES["n_heads"])
         loss, (_, labels, *_) = definer.smoothed_cross_entropy(logits, tokens[:, 1:])
         total, n_tokens = total + float(loss) * len(labels), n_tokens + len(labels)
     return total / n_tokens
 
 
-def main(*names: str) -> None:
-    file = REPO / "chapters" / "definitions.npz"
-    merges = load_merges(file)
+def entries() -> Parts:
+    """Return the tokens of the entries to train on, and of those held out."""
+    merges = load_merges(ENTRIES)
     tokens_of, vocabulary = partial(text_tokens, merges=merges), vocabulary_of(merges)
-    parts = {name: numbered(texts, tokens_of, vocabulary) for name, texts in load_entries(file).items()}
-    made = dict(np.load(BANK)) if BANK.exists() else {}
-    for seed in range(N_SEEDS):
-        for name in names or PROGRAMS:
-            if f"{name}.{seed}.curve" not in made:
-                run = short_run(name, seed, parts)
-                made |= {f"{name}.{seed}.{key}": array.astype(np.float32) for key, array in run.items()}
-                print(f"{name:46} {seed}", np.round([*run["curve"][[0, 1, -1]], *run["held_out"]], 3), flush=True)
-                np.savez_compressed(BANK, **made)
+    return {name: numbered(texts, tokens_of, vocabulary) for name, texts in load_entries(ENTRIES).items()}
+
+
+def main(*names: str) -> None:
+    parts = entries()
+    made = dict(np.load(STORED)) if STORED.exists() else {}
+    runs = {f"{name}.{seed}": (name, seed) for name in PROGRAMS for seed in range(N_SEEDS if name == RIGHT else 1)}
+    for key, (name, seed) in runs.items():
+        if key not in made and (name in names or not names):
+            start = process_time()
+            made[key] = np.array(list(short_run(PROGRAMS[name], seed, parts)), np.float32)
+            print(f"{key:50} {process_time() - start:3.0f} s", made[key].round(3), flush=True)
+            np.savez_compressed(STORED, **made)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Exercises that ask for a prediction: the model prediction holds in every run that a case may ask for."""
 
 import math
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from autograder.authoring.exercise import Draw
 from autograder.authoring.make_key import PUBLIC_SEED, make_questions
 from autograder.authoring.runs_to_order import runs_to_order
-from autograder.exercises.dictionary import flaws
+from autograder.exercises.dictionary import flaws, make_runs
 from autograder.exercises.dictionary.predicted_tests import predicted_tests
 from autograder.exercises.dictionary.programs import PROGRAMS, RIGHT
 from autograder.exercises.project.ablations import CHANGES, PLAIN, SHOWN, changed, changes, losses
@@ -208,6 +209,22 @@ def test_every_wrong_program_is_asked_for_and_few_at_home():
         for home in (False, True)
     )
     assert graded == set(NAMES) and public == {*flaws.SHOWN, *flaws.MORE_AT_HOME}
+
+
+def test_each_wrong_program_has_trained_once_and_the_right_one_with_three_seeds():
+    with np.load(make_runs.STORED, allow_pickle=False) as file:
+        runs = dict(file)
+    assert sorted(runs) == sorted([*(f"{RIGHT}.{seed}" for seed in range(3)), *(f"{name}.0" for name in NAMES)])
+    assert all(losses.shape == (2 + len(make_runs.MEASURED),) for losses in runs.values())
+
+
+@pytest.mark.thorough("the stored losses stand for all, and a training takes seconds")
+def test_a_stored_run_begins_again():
+    name = "goes back through the norm without the size"
+    made = [*islice(make_runs.short_run(PROGRAMS[name], 0, make_runs.entries()), 2)]
+    with np.load(make_runs.STORED, allow_pickle=False) as file:
+        assert np.allclose(made, file[f"{name}.0"][:2], atol=0.02)
+        assert not np.allclose(made, file[f"{RIGHT}.0"][:2], atol=0.1)
 
 
 @pytest.mark.thorough("the stored losses stand for all, and a training takes seconds")
