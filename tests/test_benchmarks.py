@@ -69,3 +69,13 @@ def test_no_key_asks_what_an_optimiser_makes_of_a_gradient_of_zero():
     from benchmarks import rounding
 
     assert rounding.decided_by_rounding(find_exercise("continue_run"), 14) == []
+
+
+def test_the_benchmark_of_the_models_compares_the_same_steps():
+    from benchmarks import model
+
+    sizes = {"vocab": 30, "d_model": 8, "d_ff": 12, "n_layers": 2, "n_heads": 4, "n_groups": 2}
+    batches = [model.definer.padded(np.random.default_rng(0).integers(2, 30, (3, n)).tolist()) for n in (4, 7)]
+    ours, theirs = (make(sizes, batches) for make in (model.numpy_definer, model.torch_definer))
+    for _ in range(5):
+        assert abs(ours() - theirs()) < 2e-5
