@@ -1,0 +1,68 @@
+"""The race of chapter 12: its entrants are what their names say, and compute their own gradients."""
+
+import numpy as np
+import pytest
+
+from autograder.exercises.dictionary import make_race
+from autograder.exercises.dictionary.make_race import ENTRANTS, SIZES
+from autograder.exercises.dictionary.programs import applied
+from solutions import definer
+from solutions.definitions import padded
+from solutions.parameters import count, flatten, map_tree
+
+pytestmark = pytest.mark.autograder
+
+TOKENS = padded(np.random.default_rng(0).integers(2, 200, (3, 9)).tolist())
+
+
+@pytest.fixture(params=[name for name, entrant in ENTRANTS.items() if entrant.n_tokens == SIZES["vocab"]])
+def entrant(request):
+    return ENTRANTS[request.param]
+
+
+@pytest.fixture
+def params(entrant):
+    rng = np.random.default_rng(2)
+    return map_tree(lambda array: array + 0.1 * rng.normal(size=array.shape), entrant.start(rng))
+
+
+def loss_and_gradients(params):
+    logits, cache = definer.definer_forward(params, TOKENS[:, :-1], SIZES["n_heads"])
+    loss, loss_cache = definer.smoothed_cross_entropy(logits, TOKENS[:, 1:])
+    return loss, definer.definer_backward(definer.smoothed_cross_entropy_backward(1.0, loss_cache), cache)
+
+
+def test_an_entrant_goes_back_through_what_it_computes(entrant, params):
+    rng = np.random.default_rng(3)
+    direction = map_tree(lambda array: rng.normal(size=array.shape), params)
+
+    def moved(size):
+        return loss_and_gradients(map_tree(lambda array, step: array + size * step, params, direction))[0]
+
+    with applied(entrant.program):
+        along = flatten(loss_and_gradients(params)[1]) @ flatten(direction)
+        assert np.isclose(along, (moved(1e-7) - moved(-1e-7)) / 2e-7, rtol=1e-5)
+
+
+def test_an_entrant_sees_no_later_token(entrant, params):
+    later = TOKENS[:, :-1].copy()
+    later[:, -1] = 7
+    with applied(entrant.program):
+        logits, after = (
+            definer.definer_forward(params, tokens, SIZES["n_heads"])[0] for tokens in (TOKENS[:, :-1], later)
+        )
+    np.testing.assert_allclose(after[:, :-1], logits[:, :-1], atol=1e-9)
+
+
+def test_the_entrants_have_equally_many_parameters(entrant):
+    n_today, n_theirs = (count(one.start(np.random.default_rng(0))) for one in (ENTRANTS["today"], entrant))
+    assert abs(n_theirs / n_today - 1) < 0.003
+
+
+def test_the_stored_race_has_each_entrant_with_three_seeds():
+    with np.load(make_race.STORED) as file:
+        stored = dict(file)
+    assert {path.split(".")[0] for path in stored} == set(ENTRANTS)
+    for name, entrant in ENTRANTS.items():
+        assert stored[f"{name}.losses"].shape == (make_race.N_SEEDS,)
+        assert stored[f"{name}.parameters"] == count(entrant.start(np.random.default_rng(0)))
