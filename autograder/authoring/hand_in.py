@@ -34,10 +34,13 @@ class HandIn:
     sentence: a sentence for the feedback about `{figure}` and the number `{n}` of rows, as `str.format` takes it.
     examples: words for the feedback. spelled: tokens -> text. encoded: words -> rows for `written`.
     book: the vector of the book's own weights, float16.
+    hidden: (weights, rows) -> what the model computes inside for each token of these rows of `withheld`, float32 of the
+        shape (n_tokens, n_columns). `audit.likeness` compares these columns, in any order and with any sign and scale.
     start: recipe -> the vector before training. retrained: recipe -> the vector after it, with the book's functions.
     work: recipe -> how many times the work of the book's recipe it takes.
-    same_seed, same_run, copy: correlations of matrices. An honest model has at least `same_seed` with its first weights
-        and `same_run` with another run of its recipe. Two models of different seeds have less than `copy`.
+    same_seed, same_run: correlations of matrices. An honest model has at least `same_seed` with its first weights and
+        `same_run` with another run of its recipe.
+    copy: the likeness of the hidden outputs, which two models of different seeds do not reach.
     same_way: by how much, as a share, the distance that an honest model moved differs from that of another run.
     """
 
@@ -52,6 +55,7 @@ class HandIn:
     encoded: Callable[[tuple[str, ...]], np.ndarray]
     spelled: Callable[[np.ndarray], str]
     book: Callable[[], np.ndarray]
+    hidden: Callable[[np.ndarray, np.ndarray], np.ndarray]
     start: Callable[[Mapping[str, float]], np.ndarray]
     retrained: Callable[[Mapping[str, float]], np.ndarray]
     work: Callable[[Mapping[str, float]], float]

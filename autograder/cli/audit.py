@@ -5,7 +5,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from autograder.cli.common import CHAPTER_HELP, add_jobs, released_chapter
 from autograder.errors import UserError
 
-HELP = "Compare the weights that a class handed in, and train a random share of the recipes again."
+HELP = "Compare the weights that a class handed in, and train a share of the recipes again."
 LONGEST = 4  # times the work of the book's recipe; we run no longer recipes
 
 
@@ -27,7 +27,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=share,
         default=0.05,
         metavar="X",
-        help="share of the recipes to train again, drawn with the course's seed (default: 0.05; 0 for none)",
+        help="share of the recipes to train again: first those of students with the same seed, then some that the "
+        "course's seed draws (default: 0.05; 0 for none)",
     )
     parser.add_argument(
         "--student", action="append", default=[], metavar="ID", help="train this recipe instead; may be repeated"

@@ -1,11 +1,16 @@
 """Compare handed-in weights with each other, with the book's, with their first weights, and with a run of their recipe.
 
-Each comparison is a correlation between the matrices of two models. Training moves a matrix only a little, so a trained
-matrix stays correlated with the initial matrix of its seed. `benchmarks/weight_limits.py` measures these correlations
-for honest runs, and `HandIn` has the limits.
+Two models are compared by what they compute: many weights compute the same, because neurons can be exchanged and
+scaled, heads rotated, and columns of the stream exchanged. `likeness` compares hidden outputs and does not depend on
+any of these.
+
+The weights themselves are compared with the first weights of a seed and with another run, by the correlation between
+the matrices. Training moves a matrix only a little, so a trained matrix stays correlated with the initial matrix of its
+seed. `benchmarks/weight_limits.py` measures all of this for honest runs, and `HandIn` has the limits.
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -24,7 +29,7 @@ from autograder.grading.submitted_file import read_file
 from check.weights_file import Expected, UnusableWeights, unpack
 from check.words import listed, shown
 
-EVERY = 8  # the comparison between students uses every eighth number
+N_ROWS = 20  # of withheld words or texts, for whose tokens hidden outputs are compared
 
 
 @dataclass(frozen=True)
@@ -53,45 +58,57 @@ def read_class(paths: Mapping[str, Path], released: Handout, hand_in: HandIn) ->
 
 def suspicions(group: Sequence[HandedIn], hand_in: HandIn) -> Iterator[str]:
     """Yield a sentence about each model, and each group of models, that honest runs cannot explain."""
-    matrices = is_in_matrix(hand_in.expected)
-    book = hand_in.book()[matrices]
-    for one in group:
+    matrices, (rows, _) = is_in_matrix(hand_in.expected), hand_in.withheld(0)
+    books = hidden_columns(hand_in.book(), hand_in, rows)
+    computed = [hidden_columns(one.weights, hand_in, rows) for one in group]
+    for one, columns in zip(group, computed, strict=True):
         weights, name = one.weights[matrices], shown(one.student)
-        if (alike := correlation(weights, book)) >= hand_in.copy:
-            yield f"{name}'s weights are the book's, or nearly (correlation {alike:.3f}); they earn no points."
+        if (alike := likeness(columns, books)) >= hand_in.copy:
+            yield f"{name}'s weights are the book's, or nearly (likeness {alike:.3f}); they earn no points."
         elif (alike := correlation(weights, hand_in.start(one.recipe)[matrices])) < hand_in.same_seed:
             yield (
                 f"{name}'s weights did not start from the seed {one.recipe['seed']} (correlation {alike:.3f}; honest "
                 f"runs have {hand_in.same_seed} or more)."
             )
-    yield from _copies(group, matrices, hand_in.copy)
+    yield from _copies(group, computed, hand_in.copy)
 
 
-def _copies(group: Sequence[HandedIn], matrices: np.ndarray, limit: float) -> Iterator[str]:
-    """Yield a sentence about each group of students with nearly the same weights."""
-    few = np.array([standardised(one.weights[matrices][::EVERY]) for one in group])
-    alike = few @ few.T
+def _copies(group: Sequence[HandedIn], computed: Sequence[np.ndarray], limit: float) -> Iterator[str]:
+    """Yield a sentence about each group of students whose models compute nearly the same.
+
+    computed: the `hidden_columns` of each model.
+    """
     explained: set[int] = set()
     for i in range(len(group)):
-        same = [i, *(j for j in range(i + 1, len(group)) if alike[i, j] >= limit and j not in explained)]
-        if i in explained or len(same) == 1:
+        if i in explained:
+            continue
+        later = [j for j in range(i + 1, len(group)) if j not in explained]
+        alike = {j: likeness(computed[i], computed[j]) for j in later}
+        same = [i, *(j for j in later if alike[j] >= limit)]
+        if len(same) == 1:
             continue
         explained.update(same)
         names = listed((shown(group[j].student) for j in same), limit=len(same))
         seeds = listed(str(seed) for seed in sorted({group[j].recipe["seed"] for j in same}))
         yield (
-            f"{names} handed in nearly the same weights (correlation {alike[i, same].min():.4f} or more). Seeds of "
-            f"their recipes: {seeds}."
+            f"{names} handed in models that compute nearly the same (likeness {min(alike[j] for j in same[1:]):.3f} or "
+            f"more). Seeds of their recipes: {seeds}."
         )
 
 
 def drawn(group: Sequence[HandedIn], share: float, secret: int, chapter: str) -> list[HandedIn]:
-    """Return a random share of a class, rounded up. A course always draws the same students.
+    """Return a share of a class, rounded up: first students who name the same seed as another, then random ones.
+
+    A course always draws the same students. Weights that were copied and disguised keep the seed that they come from.
 
     secret: the course's seed.
     """
-    by_lot = sorted(group, key=lambda one: case_seed(secret, chapter, "audit", one.student))
-    return by_lot[: ceil(share * len(group))]
+    named = Counter(one.recipe["seed"] for one in group)
+    in_order = sorted(
+        group,
+        key=lambda one: (named[one.recipe["seed"]] == 1, case_seed(secret, chapter, "audit", one.student)),
+    )
+    return in_order[: ceil(share * len(group))]
 
 
 @dataclass(frozen=True)
@@ -136,6 +153,28 @@ def _retrained(chapter: str, recipe: dict[str, float]) -> np.ndarray:
     hand_in = hand_in_of(chapter)
     assert hand_in is not None
     return hand_in.retrained(recipe)
+
+
+def hidden_columns(weights: np.ndarray, hand_in: HandIn, rows: np.ndarray) -> np.ndarray:
+    """Return the hidden outputs of a model with each column standardised, float32 of shape (n_tokens, n_columns).
+
+    Columns that are constant, or that overflow, are zeros. rows: withheld words or texts, of which the first are used.
+    """
+    with np.errstate(all="ignore"):  # a student's numbers may overflow
+        columns = hand_in.hidden(weights, rows[:N_ROWS]).astype(np.float64)
+    columns[:, ~np.isfinite(columns).all(axis=0)] = 0
+    return np.stack([standardised(column) for column in columns.T], axis=1)
+
+
+def likeness(one: np.ndarray, other: np.ndarray) -> float:
+    """Return how alike the hidden outputs of two models are: 1 if they have the same columns, otherwise less.
+
+    It is the mean over the columns of one model of the largest absolute correlation with a column of the other. So it
+    depends neither on the order nor on the sign and the scale of columns.
+
+    one, other: from `hidden_columns`, of shape (n_tokens, n_columns).
+    """
+    return float(np.abs(one.T @ other).max(axis=1).mean())
 
 
 def is_in_matrix(expected: Expected) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Grade handed-in weights: measure them on withheld words with the book's code in a sandbox, and compare the figure.
 
-No student code runs here. But the book's model computes with untrusted numbers, so it runs in a sandbox of its own.
+No student code runs here. But the book's model decodes with untrusted numbers, so it runs in a sandbox of its own.
+Outside, the numbers only pass once through its layers, which takes equally long for all numbers.
 """
 
 import math
@@ -9,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autograder.authoring.hand_in import HandIn
-from autograder.grading.audit import correlation, is_in_matrix
+from autograder.grading.audit import hidden_columns, likeness
 from autograder.grading.reading import Submission
 from autograder.sandbox import Call, Cell, RunResult
 from check.calling import Outcome
@@ -42,10 +43,9 @@ def grade_weights(submission: Submission, seed: int, hand_in: HandIn, run: Run) 
         vector, recipe = unpack(file.raw, hand_in.expected)
     except UnusableWeights as error:
         return _result(hand_in, Verdict(False, "unusable", str(error))), []
-    matrices = is_in_matrix(hand_in.expected)
-    if correlation(vector[matrices], hand_in.book()[matrices]) >= hand_in.copy:
-        return _result(hand_in, Verdict(False, "unusable", BOOKS_OWN)), []
     rows, right = hand_in.withheld(seed)
+    if likeness(*(hidden_columns(each, hand_in, rows) for each in (vector, hand_in.book()))) >= hand_in.copy:
+        return _result(hand_in, Verdict(False, "unusable", BOOKS_OWN)), []
     asked = {"measured": rows, "written": hand_in.encoded(hand_in.examples)}
     calls = [Call(function, {"weights": vector, "rows": some}) for function, some in asked.items()]
     ran = run([Cell("model", hand_in.model)], calls)

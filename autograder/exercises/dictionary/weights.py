@@ -16,7 +16,7 @@ from check.weights_file import Expected
 from solutions import definer as model
 from solutions.definitions import END, PAD, load_entries, load_merges, numbered, padded, vocabulary_of
 from solutions.dictionary import text_tokens
-from solutions.parameters import flatten, named
+from solutions.parameters import flatten, named, unflatten
 
 ENTRIES = REPO / "chapters" / "definitions.npz"
 WITHHELD = Path(__file__).with_name("withheld.npz")
@@ -112,6 +112,14 @@ def book() -> np.ndarray:
         return file["weights"]
 
 
+def hidden(weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return what the last layer hands to the table, for each token."""
+    like = model.fresh_definer(np.random.default_rng(0), **model.SIZES)
+    params = unflatten(weights.astype(np.float32), like)
+    _, (*_, (normed, _)) = model.definer_forward(params, rows, model.SIZES["n_heads"])
+    return normed[rows != PAD]
+
+
 def start(recipe: Mapping[str, float]) -> np.ndarray:
     return flatten(model.fresh_definer(np.random.default_rng(int(recipe["seed"])), **model.SIZES))
 
@@ -146,11 +154,12 @@ hand_in = HandIn(
     encoded=encoded,
     spelled=spelled,
     book=book,
+    hidden=hidden,
     start=start,
     retrained=retrained,
     work=work,
     same_seed=0.1,
     same_run=0.9,
     same_way=0.04,
-    copy=0.9,
+    copy=0.8,  # five honest models have 0.41 or less; copies have 1.00 in disguise, and 0.90 with noise of 0.02
 )

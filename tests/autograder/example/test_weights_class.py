@@ -137,7 +137,7 @@ def test_the_audit_names_what_the_class_has_in_common(graded, capsys):
     assert main(["audit", graded.chapter, "--share", "0", "--course", str(graded.course)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("27 submissions, ") and "books-own's weights are the book's" in lines[1]
-    same = next(line for line in lines if "nearly the same weights" in line)
+    same = next(line for line in lines if "compute nearly the same" in line)
     assert "classmate" in same and "perfect" in same and "lazy" not in same
 
 

@@ -5,6 +5,7 @@ import re
 import zipfile
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from solutions.definer import SIZES, fresh_definer, mean_loss
 from solutions.definitions import PAD
 from solutions.letters_to_sounds import fresh_model, transcribe, until_end
 from solutions.parameters import unflatten
+from tests.autograder.grading.disguises import disguised
 from tests.patience import PATIENT
 
 DISHONEST = (
@@ -244,7 +246,7 @@ def test_a_copy_is_reported_even_with_noise_and_another_seed(asked):
         audit.suspicions([handed_in(asked, "anna", good), handed_in(asked, "ben", noisy, seed=5)], asked.hand_in)
     )
     assert re.match(r"ben's weights did not start from the seed 5 \(correlation -?0\.0", found[0])
-    assert found[1].startswith("anna and ben handed in nearly the same weights (correlation 0.9")
+    assert found[1].startswith("anna and ben handed in models that compute nearly the same (likeness 0.9")
     assert found[1].endswith("Seeds of their recipes: 1 and 5.")
 
 
@@ -252,7 +254,8 @@ def test_a_file_that_went_around_is_one_sentence(asked):
     good, _ = asked.honest
     group = [handed_in(asked, name, good) for name in ("a", "b", "c", "d")]
     expected = (
-        "a, b, c and d handed in nearly the same weights (correlation 1.0000 or more). Seeds of their recipes: 1."
+        "a, b, c and d handed in models that compute nearly the same (likeness 1.000 or more). Seeds of their recipes: "
+        "1."
     )
     assert list(audit.suspicions([*group, handed_in(asked, "e", seed=5)], asked.hand_in)) == [expected]
 
@@ -261,8 +264,8 @@ def test_the_books_weights_are_reported_even_with_noise(asked):
     book = asked.hand_in.book()
     noisy = book + 0.01 * np.random.default_rng(0).normal(size=len(book)).astype(np.float16)
     found = list(audit.suspicions([handed_in(asked, "carl", book), handed_in(asked, "dora", noisy)], asked.hand_in))
-    assert found[0] == "carl's weights are the book's, or nearly (correlation 1.000); they earn no points."
-    assert found[1].startswith("dora's weights are the book's, or nearly (correlation 0.9")
+    assert found[0] == "carl's weights are the book's, or nearly (likeness 1.000); they earn no points."
+    assert found[1].startswith("dora's weights are the book's, or nearly (likeness 0.9")
 
 
 def test_the_books_weights_earn_nothing_even_with_one_number_changed(graded, asked):
@@ -273,6 +276,55 @@ def test_the_books_weights_earn_nothing_even_with_one_number_changed(graded, ask
     assert result.earned == 0 and result.verdict.message.startswith("These are the book's own weights, or nearly.")
 
 
+def test_a_disguise_changes_the_weights_and_not_the_answers(asked):
+    good, _ = asked.honest
+    other = disguised(good, asked.fresh)
+    matrices = audit.is_in_matrix(asked.hand_in.expected)
+    assert audit.correlation(good[matrices], other[matrices]) < 0.5
+    rows, right = asked.hand_in.withheld(5, 50)
+    first, second = (asked.hand_in.figure(asked.model()["measured"](weights, rows), right) for weights in (good, other))
+    assert abs(first - second) < 0.005
+
+
+def test_a_disguised_copy_is_reported_even_with_noise(asked):
+    good, _ = asked.honest
+    noisy = disguised(good, asked.fresh) + 0.01 * np.random.default_rng(0).normal(size=len(good)).astype(np.float16)
+    found = list(
+        audit.suspicions(
+            [handed_in(asked, "anna", good), handed_in(asked, "ben", noisy), handed_in(asked, "cleo", seed=5)],
+            asked.hand_in,
+        )
+    )
+    assert found[-1].startswith("anna and ben handed in models that compute nearly the same (likeness 0.9")
+
+
+def test_the_books_weights_in_disguise_are_reported(asked):
+    found = audit.suspicions([handed_in(asked, "carl", disguised(asked.hand_in.book(), asked.fresh))], asked.hand_in)
+    assert next(found).startswith("carl's weights are the book's, or nearly (likeness 1.000)")
+
+
+def test_the_books_weights_in_disguise_earn_nothing(graded, asked):
+    _, recipe = asked.honest
+    result = graded(asked, example.saved(disguised(asked.hand_in.book(), asked.fresh), recipe))
+    assert result.earned == 0 and result.verdict.message.startswith("These are the book's own weights, or nearly.")
+
+
+def test_honest_models_are_far_from_the_limit(asked):
+    """`benchmarks/weight_limits.py` compares more of them."""
+    rows, _ = asked.hand_in.withheld(0, audit.N_ROWS)
+    models = asked.honest[0], asked.hand_in.book(), asked.hand_in.start({"seed": 5}), asked.hand_in.start({"seed": 6})
+    columns = [audit.hidden_columns(weights, asked.hand_in, rows) for weights in models]
+    alike = [audit.likeness(one, other) for one, other in permutations(columns, 2)]
+    assert max(alike) < asked.hand_in.copy - 0.15
+
+
+def test_columns_that_overflow_are_like_no_others(asked):
+    rows, _ = asked.hand_in.withheld(0, audit.N_ROWS)
+    largest = np.full(len(asked.honest[0]), 65504, np.float16)
+    columns = audit.hidden_columns(largest, asked.hand_in, rows)
+    assert np.isfinite(columns).all() and audit.likeness(columns, columns) <= 1
+
+
 def test_constant_weights_are_no_error(asked):
     good, _ = asked.honest
     constant = np.zeros_like(good)
@@ -281,12 +333,21 @@ def test_constant_weights_are_no_error(asked):
 
 def test_the_seed_draws_a_share_that_a_new_student_hardly_changes(asked):
     good, _ = asked.honest
-    group = [handed_in(asked, f"s{n}", good) for n in range(40)]
+    group = [handed_in(asked, f"s{n}", good, seed=n) for n in range(40)]
     names = [one.student for one in audit.drawn(group, 0.05, 1, asked.chapter)]
     assert len(names) == 2 and names != [one.student for one in audit.drawn(group, 0.05, 2, asked.chapter)]
-    later = [one.student for one in audit.drawn([*group, handed_in(asked, "new", good)], 0.05, 1, asked.chapter)]
+    more = [*group, handed_in(asked, "new", good, seed=40)]
+    later = [one.student for one in audit.drawn(more, 0.05, 1, asked.chapter)]
     assert set(names) <= set(later)
     assert audit.drawn(group, 0, 1, asked.chapter) == []
+
+
+def test_students_who_name_the_same_seed_are_drawn_first(asked):
+    good, _ = asked.honest
+    group = [handed_in(asked, f"s{n}", good, seed=100 + n) for n in range(38)]
+    same = [handed_in(asked, name, good, seed=5) for name in ("anna", "ben")]
+    assert {one.student for one in audit.drawn([*group, *same], 0.05, 1, asked.chapter)} == {"anna", "ben"}
+    assert {one.student for one in audit.drawn([*same, *group], 0.05, 2, asked.chapter)} == {"anna", "ben"}
 
 
 @pytest.mark.parametrize(
