@@ -11,6 +11,7 @@ from autograder.grading.assignment import file_digest
 from autograder.grading.queue import Graded, GradingQueue
 from autograder.grading.submitted_file import read_file
 from autograder.scores.attempts import keep_attempt, kept_attempts, save_about_attempts
+from autograder.scores.marks import rounded
 from autograder.scores.which_attempt import which_counts
 
 
@@ -62,7 +63,7 @@ class _BestAttempt:
         return Choice(attempts[best].path, attempts[best].graded, sentence)
 
     def _score(self, student: str, attempt: Choice) -> float:
-        return round(self._state.after(student, attempt.graded.report, attempt.path.parent).total, 9)
+        return rounded(self._state.after(student, attempt.graded.report, attempt.path.parent).total)
 
 
 def _sentence(scores: Sequence[float], best: int) -> str:

@@ -26,7 +26,7 @@ from autograder.course.roster_file import RosterFile
 from autograder.platforms.grade_tables import Column, Grades, Person, Score
 from autograder.platforms.known_students import KnownStudent
 from autograder.scores.hand_in_times import due_with_extension
-from autograder.scores.marks import Book, Mark, Marks
+from autograder.scores.marks import Book, Mark, Marks, rounded
 from autograder.scores.notices import digest
 from check.words import did_you_mean, shown
 
@@ -134,8 +134,7 @@ def _final_scores(gradebook: Gradebook, marks: Mapping[str, Marks], chapter: str
     times = handed_in_and_due(gradebook, chapter)
     of_each = {student: marks.get(student, Marks()) for student in times}
     return {
-        # 2.6, not 2.59999…
-        student: Score(round(of.raw, 9), round(of.penalty, 9), round(of.total, 9), times[student][0])
+        student: Score(rounded(of.raw), rounded(of.penalty), rounded(of.total), times[student][0])
         for student, of in of_each.items()
         if all(mark.is_graded for mark in of.cells.values())
     }

@@ -75,6 +75,11 @@ class Book:
     marks: dict[str, dict[str, Marks]]
 
 
+def rounded(points: float) -> float:
+    """Return points without the error of adding floats: 2.6, not 2.59999…"""
+    return round(points, 9)
+
+
 def _differences(exercise: str, mark: Mark, earned: float | None) -> Iterator[str]:
     if mark.manual is not None and mark.manual != earned:
         yield f"`{exercise}` set by hand: {mark.manual:g}, where grading computed {_or_none(earned)}"
