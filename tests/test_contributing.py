@@ -2,6 +2,7 @@
 
 import ast
 import re
+from itertools import product
 
 import pytest
 
@@ -67,6 +68,49 @@ def test_the_guide_and_the_search_find_the_rooms_that_explain_themselves():
     guides = [name for name in NAMED if name.endswith("__init__.py") and len(ROOMS[(REPO / name).parent]) > 300]
     assert "autograder/grading/__init__.py" in guides and "check/__init__.py" in guides
     assert {"grade.py", "course/seed.py", "check/scoring.py"} <= set(files_named(ROOMS[REPO / "autograder/grading"]))
+
+
+def test_the_picture_has_an_arrow_for_every_import():
+    missing = {(room, imported) for room, imported in imports() if imported not in reachable(room, arrows())}
+    assert missing == {("cli", "hub")}, "the command line adds the commands of the hub to its own"
+
+
+def test_the_search_for_imports_finds_them():
+    assert {("scores", "grading"), ("sandbox", "inside"), ("inside", "check")} <= imports()
+
+
+def imports():
+    """Return (room, the room that it imports) for each import between rooms of the grader, and of `check`."""
+    pairs = set()
+    for file in (REPO / "autograder").rglob("*.py"):
+        if not file.is_relative_to(REPO / "autograder/hub/deploy"):  # not a package
+            modules = re.findall(r"^ *from ([\w.]+) import", file.read_text(encoding="utf-8"), re.MULTILINE)
+            pairs |= {(room_of(".".join(file.relative_to(REPO).parts)), room_of(module)) for module in modules}
+    return {(room, imported) for room, imported in pairs if room and imported and room != imported}
+
+
+def arrows():
+    """Return room -> the rooms to which its arrows lead in the picture."""
+    pairs = set()
+    for arrow in re.findall(r"^ .+-->.+$", re.sub(r"\[\".*?\"\]", "", TEXT), re.MULTILINE):
+        above, below = ([name.strip() for name in side.split("&")] for side in arrow.split("-->"))
+        pairs |= set(product(above, below))
+    return {room: {below for above, below in pairs if above == room} for room, _ in pairs}
+
+
+def room_of(module):
+    """Return the room of a module as the picture names it; "" for a file beside the rooms and for other packages."""
+    names = module.split(".")
+    if names[:3] == ["autograder", "sandbox", "inside"]:
+        return "inside"
+    room = names[1] if names[0] == "autograder" and len(names) > 1 else names[0]
+    return room if room == "check" or (REPO / "autograder" / room).is_dir() else ""
+
+
+def reachable(room, of):
+    """Return the rooms to which a path of arrows leads. of: room -> where its arrows lead."""
+    below = of.get(room, set())
+    return below.union(*(reachable(other, of) for other in below))
 
 
 def files_named(docstring):

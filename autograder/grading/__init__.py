@@ -15,10 +15,10 @@
    lists: the submission, the release, the seed, our code and the versions of its packages. After a change of any of
    them, the next `grade` makes the report again.
 
-`submissions.py` lists the submitted files, and `queue.py` keeps several workers busy. `worker.py` grades one file: in a
-thread of the command (`client.py`), in a process of that thread's own (`own_process.py`), or on another machine
-(`cluster.py`). Another machine is not trusted, so `replies.py` compares its replies with the request, and
-`unpickling.py` refuses pickles that name code.
+`submissions.py` lists the submitted files, and `queue.py` keeps several workers busy, by default as many as `jobs.py`
+says. `worker.py` grades one file: in a thread of the command (`client.py`), in a process of that thread's own
+(`own_process.py`), or on another machine (`cluster.py`). Another machine is not trusted, so `replies.py` compares its
+replies with the request, and `unpickling.py` refuses pickles that name code.
 
 A chapter may also ask for trained weights. `handed_in_weights.py` finds them in a submission, `grade_weights.py`
 decodes withheld words with them in a sandbox, and `audit.py` compares the weights of a class.

@@ -1,5 +1,6 @@
 """Grade submissions as soon as they arrive.
 
-`watch.py` looks for new submissions in an inbox: `inboxes.py` and `exchange_inbox.py` are the two kinds. `desk.py`
-handles each submission, and `attempt_log.py` counts the attempts of a student.
+`watch.py` waits for changes in an inbox: `inboxes.py` and `exchange_inbox.py` are the two kinds. `desk.py` decides how
+often to look at the inbox and when a file is complete, and handles each submission. `attempt_log.py` counts the
+attempts of a student.
 """
