@@ -1,6 +1,6 @@
 """Detect caches whose form differs from the docstring.
 
-Caches are not judged, so a function with another cache passes. But the right functions that take this cache fail.
+Caches are not judged, so a function with a different cache passes. But the right functions that take this cache fail.
 """
 
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from check.comparing import difference
 from check.key import UNJUDGED, Case, Key
 
-ANOTHER_CACHE = "It returns another cache than its docstring describes, so functions that take this cache may fail."
+ANOTHER_CACHE = "Its cache differs from the one that its docstring describes, so functions that take it may fail."
 
 
 def is_another_cache(key: Key, case: Case, expected: Any, value: Any) -> bool:

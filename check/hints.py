@@ -145,7 +145,7 @@ def _about_a_truth_value(raised: Raised) -> str:
         return " An array of several entries stands where a single number, or one True or False, is expected."
     return (
         " `if`, `and`, `or` and `not` want one True or False. For arrays, write `&`, `|` and `~`, which work entry by "
-        "entry, and `np.where(mask, a, b)` in place of `if`."
+        "entry, and `np.where(mask, a, b)` instead of `if`."
     )
 
 

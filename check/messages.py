@@ -74,9 +74,9 @@ def replacements(result: Result) -> Iterator[str]:
     """Yield a sentence about the student's functions that grading replaced by correct ones, if there are any."""
     names = listed(f"`{name}`" for name in result.answered)
     if len(result.answered) == 1:
-        yield f"Grading used a correct {names} in place of yours, which is wrong."
+        yield f"Grading used a correct {names} instead of yours, which is wrong."
     elif result.answered:
-        yield f"Grading used correct versions of {names} in place of yours, which are wrong."
+        yield f"Grading used correct versions of {names} instead of yours, which are wrong."
 
 
 def first_fault(result: Result) -> str:
@@ -148,6 +148,6 @@ def without_emphasis(sentence: str) -> str:
 
 
 def _outside_and_inside_code(sentence: str) -> Iterator[tuple[int, str]]:
-    """Yield the pieces of a sentence with their numbers, which are odd for code between backticks."""
+    """Yield the numbered pieces of a sentence; code between backticks has an odd number."""
     pieces = sentence.split("`")
     return enumerate(pieces if len(pieces) % 2 else [sentence])

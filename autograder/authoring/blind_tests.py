@@ -47,7 +47,7 @@ def _function(tree: ast.Module, reference: Callable) -> Callable:
 def _changes(node: ast.AST) -> Iterator[tuple[str, Change]]:
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Name(id="rng"), attr="normal")):
-            yield f"that has ones in place of `{ast.unparse(node)}`", _draw_ones
+            yield f"that has ones instead of `{ast.unparse(node)}`", _draw_ones
         case ast.For(iter=ast.Tuple(elts=[_, _, *_] as items)):
             for i, item in enumerate(items):
                 yield f"that tries {ast.unparse(item)} only", _keep_one(i)

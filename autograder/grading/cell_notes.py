@@ -23,7 +23,7 @@ _LEFT_BEHIND = {
     "[\u2018\u2019]": "a curly quotation mark. Type a straight one, `'`",
     "[\u00a0\u2007\u202f]": "a non-breaking space. Type an ordinary space",
     "[\u200b\u200c\u200d\u2060\ufeff]": "a character without width. Delete it",
-    "[\u2212\u2013]": "a dash that is no minus sign of Python's. Type `-`",
+    "[\u2212\u2013]": "a dash that Python does not read as a minus sign. Type `-`",
 }
 
 

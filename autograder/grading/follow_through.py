@@ -81,7 +81,7 @@ def is_better(second: Judgement, first: Judgement) -> bool:
 def with_answers(second: Result, answered: tuple[str, ...], with_caches: Collection[str] = ()) -> Result:
     """Return the result of a run with answered functions, without any quotation from the submission.
 
-    with_caches: the functions that pass but return another cache.
+    with_caches: the functions that pass but return a different cache.
     """
     verdict = second.verdict
     if verdict and verdict.kind in _UNQUOTED:
@@ -138,7 +138,7 @@ def follow_through(
         is_new = (name, answered) not in second
         if is_new and not budget.allows_another_run():
             notes.append(
-                f"no time was left to run {name} and later exercises again with right functions in place of wrong ones"
+                f"no time was left to run {name} and later exercises again with right functions instead of wrong ones"
             )
             break
         if is_new:
@@ -168,7 +168,7 @@ def _outcomes_of(keys: Mapping[str, Key], ran: RunResult) -> dict[str, Sequence[
 
 
 def returns_another_cache(exercise: Exercise, judgement: Judgement) -> bool:
-    """Return whether a passing exercise returns another cache than the reference, on its smallest case."""
+    """Return whether a passing exercise returns a cache that differs from the reference's, on its smallest case."""
     key, place = judgement.key, place_of_cache(judgement.key)
     if place is None or not judgement.passed:
         return False
@@ -180,4 +180,4 @@ def sentence_about_caches(names: Sequence[str]) -> str:
     """Return why grading used correct versions of functions that pass."""
     functions = listed(f"`{name}`" for name in names)
     yours, versions = ("yours returns", "a correct") if len(names) == 1 else ("yours return", "correct versions of")
-    return f"Grading used {versions} {functions}, because {yours} another cache than the docstring describes."
+    return f"Grading used {versions} {functions}, because {yours} a cache that the docstring does not describe."

@@ -15,7 +15,7 @@ Params = dict[str, Any]
 
 
 def _with_attention(change: Callable[[Params, int], Params]) -> Callable:
-    """The harm that replaces matrices of the attention. change: from (them, n_heads) to those that replace them."""
+    """The harm that replaces matrices of the attention. change: (matrices, n_heads) -> other matrices."""
 
     def harmed(function: Callable, x: np.ndarray, params: Params, n_heads: int) -> Any:
         attention = params["attention"]
@@ -59,7 +59,7 @@ def _gate_for_up(function: Callable, x: np.ndarray, params: Params, n_heads: int
 
 
 def _of_output(change: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable:
-    """The harm that changes the output. change: from (x, output) to another output."""
+    """The harm that changes the output. change: (x, output) -> another output."""
 
     def harmed(function: Callable, x: np.ndarray, params: Params, n_heads: int) -> Any:
         output, cache = function(x, params, n_heads)
@@ -76,7 +76,7 @@ def _next_signs(x: np.ndarray, output: np.ndarray) -> np.ndarray:
 
 
 def _of_cache(change: Callable[[np.ndarray, Any, int], Any]) -> Callable:
-    """The harm that changes the cache of the attention. change: from (x, cache, n_heads) to another one."""
+    """The harm that changes the cache of the attention. change: (x, cache, n_heads) -> another cache."""
 
     def harmed(function: Callable, x: np.ndarray, params: Params, n_heads: int) -> Any:
         output, (norm, attention, *rest) = function(x, params, n_heads)
@@ -129,7 +129,7 @@ LAYER_HARMS: dict[str, tuple[str, Callable]] = {
     "cache of copies": ("keeps the copies of keys and values in its cache", _of_cache(_copies)),
     "cache of weights": ("keeps in its cache the first token's weights for all tokens", _of_cache(_first_weights)),
     "cache of rows": (
-        "keeps x in its cache in place of the normalised rows",
+        "keeps x in its cache instead of the normalised rows",
         _of_cache(lambda x, own, n_heads: (x.copy(), *own[1:])),
     ),
 }

@@ -170,14 +170,14 @@ def share_of_errors(predictions, references, eos=2):
 
 @exact_match.mistake("compares the two arrays with `==`")
 def plain_rows(predictions, references, eos=2):
-    """`predictions == references` compares whole rows, what follows the end mark included, and raises an error when the
-    two arrays differ in width. Cut each pair of rows behind the first end mark, and compare what is left."""
+    """`predictions == references` compares whole rows, including what follows the end mark, and raises an error when
+    the two arrays differ in width. Cut each pair of rows behind the first end mark, and compare what is left."""
     return float((predictions == references).all(axis=1).mean())
 
 
 @exact_match.mistake("compares each two rows with `==`")
 def row_by_row(predictions, references, eos=2):
-    """`p == r` compares two rows entry by entry, what follows the end mark included, and raises an error when the rows
+    """`p == r` compares two rows entry by entry, including what follows the end mark, and raises an error when the rows
     differ in length. Cut each pair of rows behind the first end mark, and compare what is left as lists."""
     return share([(p == r).all() for p, r in zip(predictions, references, strict=True)])
 

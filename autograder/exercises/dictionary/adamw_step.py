@@ -73,7 +73,7 @@ def in_the_gradient(params, gradients, moments, step, learning_rate, decay, beta
 
 @adamw_step.mistake("adds the decay of all arrays to the gradient")
 def all_in_the_gradient(params, gradients, moments, step, learning_rate, decay, beta_1=0.9, beta_2=0.95, eps=1e-8):
-    """You add decay times the parameter to its gradient, that of gains, too. Then Adam divides the decay by the size of
+    """You add decay times the parameter to its gradient, also for gains. Then Adam divides the decay by the size of
     the gradients, and its moments remember it. AdamW lets the matrices themselves shrink, and gains not at all."""
     gradients = map_tree(lambda g, p: g + p.dtype.type(decay) * p, gradients, params)
     return adam_step(params, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
@@ -126,8 +126,8 @@ def doubled(**asked):
 
 @adamw_step.mistake("takes the decay from the moved parameters")
 def from_the_moved(params, gradients, moments, step, learning_rate, decay, beta_1=0.9, beta_2=0.95, eps=1e-8):
-    """You let the parameters shrink after Adam's step, so that this step shrinks as well. The decay belongs to the
-    parameters as they came. Shrink first, or subtract a share of the old ones."""
+    """You let the parameters shrink after Adam's step, so that this step shrinks as well. The decay applies to the
+    parameters that you got. Shrink first, or subtract a share of the old ones."""
     moved, moments = adam_step(params, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
     return shrunk_by(learning_rate * decay, moved), moments
 

@@ -91,7 +91,7 @@ def all_heads(sizes, length):
 
 @costs.mistake("forgets the output matrix")
 def no_output(sizes, length):
-    """Your attention lacks w_output, d_model times d_model numbers."""
+    """Your attention leaves out w_output, which has d_model times d_model numbers."""
     return added_up(sizes, length, attention=parts(sizes, length)["attention"] - sizes["d_model"] ** 2)
 
 
@@ -115,7 +115,7 @@ def no_last_gain(sizes, length):
 
 @costs.mistake("gives each norm a bias")
 def biases(sizes, length):
-    """Your norms have a bias. RMSNorm has a gain alone."""
+    """Your norms have a bias. RMSNorm has only a gain."""
     return added_up(sizes, length, gains=4 * sizes["d_model"], last_gain=2 * sizes["d_model"])
 
 
@@ -127,20 +127,20 @@ def one_layer(sizes, length):
 
 @costs.mistake("forgets the scores of the tokens")
 def no_scoring(sizes, length):
-    """Your operations lack the last product, a row times the table: vocab times d_model multiplications."""
+    """Your operations leave out the last product, a row times the table: vocab times d_model multiplications."""
     return added_up(sizes, length, scoring=0)
 
 
 @costs.mistake("forgets the products of the attention")
 def no_attending(sizes, length):
-    """Your operations count the matrices of parameters alone. The newest token also meets the keys and the values of
-    all tokens: d_model multiplications with each, for all heads together, twice."""
+    """Your operations count only the products with parameter matrices. The newest token also needs a product with the
+    keys and one with the values: d_model multiplications for each token in both, for all heads together."""
     return added_up(sizes, length, attending=0)
 
 
 @costs.mistake("counts the keys, and not the values")
 def keys_alone(sizes, length):
-    """The newest token is multiplied with all keys for the weights, and the weights with all values. You count one of
+    """The newest token is multiplied by all keys for the weights, and the weights by all values. You count only one of
     the two."""
     return added_up(sizes, length, attending=sizes["d_model"] * length)
 
@@ -175,7 +175,7 @@ def cache_of_heads(sizes, length):
 
 @costs.mistake("keeps the keys alone")
 def cache_of_keys(sizes, length):
-    """Your cache holds keys alone. The values are needed, too."""
+    """Your cache holds only keys. The values are needed, too."""
     return added_up(sizes, length, cached=sizes["n_groups"] * (sizes["d_model"] // sizes["n_heads"]) * length)
 
 

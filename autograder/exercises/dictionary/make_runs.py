@@ -1,4 +1,4 @@
-"""Make the runs of chapter 12: what the loss says of wrong programs.
+"""Make the runs of chapter 12: what the loss says about wrong programs.
 
     python -m autograder.exercises.dictionary.make_runs [NAME ...]
 
@@ -9,7 +9,7 @@ has are not made again, so an interrupted script continues.
 
 import os
 
-os.environ["OMP_NUM_THREADS"] = "1"  # set before the import of NumPy: more threads add in another order
+os.environ["OMP_NUM_THREADS"] = "1"  # set before NumPy is imported: more threads would add in a different order
 
 import sys
 from collections.abc import Iterator

@@ -101,7 +101,7 @@ def overlapping(counts, n_merges):
 
 @merges_of.mistake("joins only the first pair in a piece")
 def first_only(counts, n_merges):
-    """In each piece you join the pair at its first place only. Join it wherever it stands."""
+    """In each piece you join the pair only at its first place. Join it wherever it stands."""
 
     def join(tokens, pair):
         i = next((i for i in range(len(tokens)) if tuple(tokens[i : i + 2]) == pair), len(tokens))
@@ -161,7 +161,7 @@ def stops_early(counts, n_merges):
 @merges_of.mistake("goes on without a pair")
 def never_ends(counts, n_merges):
     """When no piece has two tokens left, `max` has nothing to choose from and raises an exception. Return the merges
-    that there are."""
+    that you have by then."""
     merges = reference.merges_of(counts, n_merges)
     return merges if len(merges) == n_merges else max(dict[tuple[str, str], int]())
 

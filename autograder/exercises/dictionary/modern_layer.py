@@ -50,7 +50,7 @@ def no_turn(x, params, n_heads):
 @modern_layer.mistake("turns the queries alone")
 def queries_alone(x, params, n_heads):
     """Your keys are not turned. The product of a turned query and a turned key depends on their distance; with a key at
-    rest, it depends on the query's place alone."""
+    rest, it depends only on the query's place."""
     key = 'split_heads(normed @ weights["w_key"], n_groups)'
     return changed((f"rotate({key}, positions)", key))(x, params, n_heads)
 
@@ -145,7 +145,7 @@ def no_first_sum(x, params, n_heads):
 
 @modern_layer.mistake("forgets the second sum")
 def no_second_sum(x, params, n_heads):
-    """Your layer returns the feed-forward's output alone. Add it to the rows before the second norm."""
+    """Your layer returns only the feed-forward's output. Add it to the rows before the second norm."""
     return changed(("hidden + update,", "update,"))(x, params, n_heads)
 
 
@@ -220,7 +220,7 @@ def copies_in_cache(x, params, n_heads):
 
 @modern_layer.mistake("keeps the keys before their turn")
 def cache_before_turn(x, params, n_heads):
-    """The output is right, but your cache holds queries and keys as they were before their turn. The gradient of the
+    """The output is right, but your cache holds queries and keys from before you turned them. The gradient of the
     scores needs those that were multiplied."""
 
     def function(x, params, n_heads):

@@ -56,8 +56,8 @@ def changed(*changes, **names):
 
 @modern_layer_backward.mistake("does not turn the gradients back")
 def no_turn_back(grad_output, cache):
-    """The gradients of queries and keys arrive behind the turn, and you go on as if they had not turned. Turn them back
-    by the same positions."""
+    """You go on as if queries and keys had not turned, but the gradients that arrive are those of the turned arrays.
+    Turn them back by the same positions."""
     return changed(rotate_backward=lambda grad, positions: grad)(grad_output, cache)
 
 
@@ -84,14 +84,14 @@ def queries_alone(grad_output, cache):
 
 @modern_layer_backward.mistake("forgets what goes straight through the second sum")
 def second_straight_path(grad_output, cache):
-    """What arrives at the middle of your layer comes through the feed-forward alone. The sum also passes the gradient
+    """What arrives at the middle of your layer comes only through the feed-forward. The sum also passes the gradient
     of the output on as it is."""
     return changed(("grad_hidden = grad_output + grad_through", "grad_hidden = grad_through"))(grad_output, cache)
 
 
 @modern_layer_backward.mistake("forgets what goes straight through the first sum")
 def first_straight_path(grad_output, cache):
-    """Your gradient of x comes through the attention alone. The first sum also passes the gradient of the middle on as
+    """Your gradient of x comes only through the attention. The first sum also passes the gradient of the middle on as
     it is."""
     return changed(("return grad_hidden + grad_through", "return grad_through"))(grad_output, cache)
 
@@ -185,7 +185,7 @@ def averaged_groups(grad_output, cache):
 
 @modern_layer_backward.mistake("takes a group's gradient from its first head")
 def first_of_group(grad_output, cache):
-    """The gradient of a group's keys and values comes from its first head alone. Each head used them, so the gradients
+    """The gradient of a group's keys and values comes only from its first head. Each head used them, so the gradients
     of all heads add up."""
     return of_groups(lambda grad: grad[..., 0, :, :])(grad_output, cache)
 
@@ -234,7 +234,7 @@ def gradient_without_gain(grad_output, cache):
 
 @modern_layer_backward.mistake("adds up the gradients of the parts only")
 def flat_names(grad_output, cache):
-    """Your gradients stand in one flat dict. Return them under the names of the parameters: those of the attention's
+    """Your gradients are in one flat dict. Return them under the names of the parameters: those of the attention's
     matrices in the dict "attention", those of the feed-forward in "feed_forward"."""
     grad_x, grads = reference.modern_layer_backward(grad_output, cache)
     return grad_x, {**grads.pop("attention"), **grads.pop("feed_forward"), **grads}

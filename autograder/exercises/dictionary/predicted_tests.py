@@ -121,7 +121,7 @@ def all_find_all(programs):
 
 @predicted_tests.mistake("looks only where the code differs")
 def by_place_alone(programs):
-    """You predict from the place of the change alone. Two kinds of programs need a second look: the backward pass reads
+    """You predict only from the place of the change. Two kinds of programs need a second look: the backward pass reads
     the weights from the cache, so it fits a forward pass with another mask; and some changes leave every output as it
     is."""
     by_place = {"forward": ["slope", "reference"], "backward": ["slope"], "both": ["reference"]}

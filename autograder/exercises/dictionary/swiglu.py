@@ -39,7 +39,7 @@ def sigmoid_alone(x, params):
 
 @swiglu.mistake("forgets the sigmoid")
 def no_sigmoid(x, params):
-    """You multiply the two copies as they are. Then a negative gate does not close, it turns the sign. Multiply the
+    """You multiply the two copies as they are. Then a negative gate does not close: it flips the sign. Multiply the
     gate by its sigmoid first."""
     return with_gate(lambda gate, up: gate * up)(x, params)
 

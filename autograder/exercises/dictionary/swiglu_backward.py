@@ -64,7 +64,7 @@ def summed(*args, **changed):
 
 @swiglu_backward.mistake("forgets the second term of the slope")
 def first_term(grad_output, cache):
-    """Your slope of silu is the sigmoid alone. The gate occurs twice in g times sigmoid(g), so the product rule gives a
+    """Your slope of silu is only the sigmoid. The gate occurs twice in g times sigmoid(g), so the product rule gives a
     second term: silu times (1 - sigmoid)."""
     return summed(grad_output, cache, slope=lambda gate, up, opening, silu: opening)
 
@@ -91,8 +91,7 @@ def silu_for_slope(grad_output, cache):
 
 @swiglu_backward.mistake("has no slope of silu")
 def no_slope(grad_output, cache):
-    """The gradient of the gate goes back to its matrix as it arrives behind silu. Multiply it by the slope of silu
-    first."""
+    """You pass the gradient of silu(gate) back to w_gate as it is. Multiply it by the slope of silu first."""
     return summed(grad_output, cache, slope=lambda gate, up, opening, silu: np.ones_like(gate))
 
 
@@ -128,7 +127,7 @@ def sigmoid_only(grad_output, cache):
 
 @swiglu_backward.mistake("forgets the other copy behind the gate")
 def without_up(grad_output, cache):
-    """The gradient of the gate lacks the factor x w_up. What the gate multiplies is its slope there."""
+    """The gradient of the gate lacks the factor x w_up. In a product, the slope of one factor is the other factor."""
     return summed(grad_output, cache, of_gate=lambda gate, up, opening, silu: np.ones_like(up))
 
 
@@ -141,8 +140,8 @@ def hidden_without_gate(grad_output, cache):
 
 @swiglu_backward.mistake("forgets the other copy in the hidden row")
 def hidden_without_up(grad_output, cache):
-    """The gradient of w_down is the hidden row times the gradient of the output. Your hidden row is silu of the gate
-    alone: multiply it by the other copy."""
+    """The gradient of w_down is the hidden row times the gradient of the output. Your hidden row is only silu of the
+    gate: multiply it by the other copy."""
     return summed(grad_output, cache, down=lambda gate, up, opening, silu: silu)
 
 

@@ -134,7 +134,7 @@ def _(draw):
         right=[REFERENCE, "group_by_group", "by_complex_numbers"],
         wrong=[
             *("copies_in_cache", "cache_before_turn"),
-            ("keeps x in its cache in place of the normalised rows", rows_in_cache),
+            ("keeps x in its cache instead of the normalised rows", rows_in_cache),
             ("exchanges the caches of the two norms", norms_exchanged_in_cache),
         ],
         at_home=["cache of copies", "cache of rows", "cache of weights"],

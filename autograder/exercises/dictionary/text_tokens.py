@@ -88,7 +88,7 @@ def in_one_pass(text, merges):
 
 @text_tokens.mistake("takes the longest token that fits")
 def longest_match(text, merges):
-    """You take the longest known token from the left, and go on behind it. Byte-pair encoding replays the merges, which
+    """You take the longest known token from the left, and go on after it. Byte-pair encoding replays the merges, which
     may end elsewhere."""
     known = {a + b for a, b in merges}
 
@@ -105,7 +105,7 @@ def longest_match(text, merges):
 
 @text_tokens.mistake("joins each pair once")
 def once_each(text, merges):
-    """You join a pair at its first place only, and never come back to it. Join it wherever it stands."""
+    """You join a pair only at its first place, and never come back to it. Join it wherever it stands."""
 
     def tokens_of(tokens, merges):
         for pair in merges:

@@ -143,8 +143,8 @@ def mean_of_blocks(queries, keys, values, size, causal=False):
 @streaming_attention.mistake("keeps no maximum")
 def no_maximum(queries, keys, values, size, causal=False):
     """The exponential of a large score is infinite, and infinity divided by infinity is NaN. You subtract either
-    nothing, or something other than a score. Subtract the largest score of each query so far before you take
-    exponentials."""
+    nothing, or something other than a score. Before you take exponentials, subtract each query's largest score so
+    far."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         strengths = np.exp(all_scores(queries, keys, causal)).astype(values.dtype)
         total = strengths.sum(axis=-1, keepdims=True)

@@ -93,7 +93,7 @@ wrong(
     Steps,
     think=lambda self, x: self.drop(self.feed_forward.linear_out(functional.gelu(self.feed_forward.linear_in(x)))),
 )("""
-    uses GELU in place of relu
+    uses GELU instead of relu
     Your feed-forward has GELU between its layers, as in BERT. The paper and this model use relu.""")
 wrong(
     "LinearEncoder",

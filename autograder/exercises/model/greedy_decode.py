@@ -247,7 +247,7 @@ pad_not_to_encode = wrong("pad_not_to_encode", greedily, step=padded_by(reads=Fa
 DEAF = begins_with_one, ends_with_two, pad_not_passed, pad_not_to_decode, pad_not_to_encode
 
 
-@greedy_decode.mistake("writes padding in place of the end mark")
+@greedy_decode.mistake("writes padding instead of the end mark")
 def end_mark_lost(params, src, n_heads, max_length=50, bos=1, eos=2, pad=0):
     """When a sentence ends, you write padding and not its end mark, so a finished sentence looks like an unfinished
     one. Padding begins *after* the end mark."""

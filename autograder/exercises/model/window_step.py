@@ -134,7 +134,7 @@ wrong("drops_one", stepped, keep=lambda kept, window: kept[..., 1:, :] if kept.s
     When more than `window` positions are there, you drop one. That suffices if every earlier step did the same. If the
     model has read the beginning all at once, more positions must go: keep the last `window`.""")
 wrong("keeps_the_first", stepped, keep=lambda kept, window: kept[..., :window, :])("""
-    keeps the first positions in place of the last
+    keeps the first positions instead of the last
     When the window is full, you drop the newest position and keep the oldest. Drop the oldest: the last `window`
     positions stay.""")
 wrong("place_from_memory", stepped, at=lambda place, window, n_kept: n_kept)("""

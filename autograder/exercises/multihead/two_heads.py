@@ -86,7 +86,7 @@ wrong("only_the_first_asks", weights, first=lambda length: np.diag(np.eye(length
     In head 1 only position 0 has a query. Every position should find the first one, so each of them needs the same
     query: fill the whole column of w_query, not one entry.""")
 wrong("last_place", weights, first=lambda length: np.repeat(np.eye(1, length, k=length - 1), length, axis=0))("""
-    finds the last position in place of the first
+    finds the last position instead of the first
     Head 1 asks for position `length - 1`, the last position of the longest sentence. The first word has position 0.""")
 wrong("not_scaled", weights, strength=lambda length: np.log(1000 * length))("""
     forgets that the scores are divided -> What one head costs, and how it is scaled

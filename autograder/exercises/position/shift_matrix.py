@@ -90,7 +90,7 @@ wrong("times_k", lambda k, d_model: k * blocks(1, d_model))("""
 @shift_matrix.mistake("is made for sines and cosines in halves")
 def rotation_in_halves(k, d_model):
     """This is right for an encoding with all sines on the left and all cosines on the right. Here sines and cosines
-    take turns, so each rotation is in two neighbouring rows and columns."""
+    alternate, so each rotation is in two neighbouring rows and columns."""
     refuse_odd(d_model)
     order = np.concatenate([np.arange(0, d_model, 2), np.arange(1, d_model, 2)])
     return blocks(k, d_model)[np.ix_(order, order)]

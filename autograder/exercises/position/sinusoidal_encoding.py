@@ -171,7 +171,7 @@ wrong("no_cosines", encoded, odd=np.zeros_like)("""
 @sinusoidal_encoding.mistake("puts sines before cosines, and stretches to the end")
 def halves_to_the_end(length, d_model):
     """Your sines are all on the left and your cosines on the right, and the last pair reaches 10000 exactly. This is
-    the encoding of a well-known library, not the paper's. Sines and cosines take turns, and the exponent is
+    the encoding of a well-known library, not the paper's. Sines and cosines alternate, and the exponent is
     2i/d_model."""
     half = d_model // 2
     angles = np.arange(length)[:, None] / 10000.0 ** (np.arange(half) / max(1, half - 1))

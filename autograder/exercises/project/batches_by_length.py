@@ -89,7 +89,7 @@ def by_source(lengths, budget):
 
 @batches_by_length.mistake("sorts by the target alone")
 def by_target(lengths, budget):
-    """You sort by the target alone, so pairs with equal targets keep their old order, whatever their sources are. Sort
+    """You sort only by the target, so pairs with equal targets keep their old order, whatever their sources are. Sort
     these pairs by their source."""
     return with_padding(lengths, grouped(lengths, budget, order_of(lengths, (1,))))
 

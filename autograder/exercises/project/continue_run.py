@@ -91,8 +91,8 @@ def from_one_again(step):
 
 @continue_run.mistake("starts the moments again")
 def new_moments(run, batches, n_heads, peak, warmup, longest, smoothing=0.1, pad=0):
-    """You start Adam's moments from zero, although the run has some. The first step after the pause then follows one
-    batch alone, and has the same length in every parameter. Take them from `run["moments"]`."""
+    """You start Adam's moments from zero, although the run has some. The first step after the pause then follows only
+    one batch, and has the same length in every parameter. Take them from `run["moments"]`."""
     run = run | {"moments": zero_moments(run["params"])}
     return continued(run, batches, n_heads, peak, warmup, longest, smoothing, pad)
 

@@ -93,7 +93,7 @@ def labels_as_overfitting(log):
 def leak_as_overfitting(log):
     """You name overfitting for two different bugs. Both bring the loss down, and the words come out wrong. `held_out`
     distinguishes them: it rises while a model learns its words by heart, and it falls with the loss if the model can
-    read what it must predict, in any word."""
+    read what it must predict, whatever the word."""
     return renamed(reference.diagnose_log(log), ["leak"], to="overfitting")
 
 
@@ -114,8 +114,8 @@ def rate_as_table(log):
 @diagnose_log.mistake("takes a table that is not scaled for a high rate")
 def table_as_rate(log):
     """You name a high rate for two different bugs. Both keep the loss high. The first row distinguishes them: it was
-    measured before the first step, when the rate had not changed anything yet. Also, the size of `updates` depends on
-    the rate alone."""
+    measured before the first step, when the rate had not changed anything yet. Also, the size of `updates` depends only
+    on the rate."""
     return renamed(reference.diagnose_log(log), ["table not scaled"], to="rate too high")
 
 

@@ -9,7 +9,7 @@ about two minutes of processor time.
 
 import os
 
-os.environ["OMP_NUM_THREADS"] = "1"  # set before the import of NumPy: more threads add in a different order
+os.environ["OMP_NUM_THREADS"] = "1"  # set before NumPy is imported: more threads would add in a different order
 
 import numpy as np
 

@@ -10,7 +10,7 @@ bug in BUGS]. All runs together take about a hundred seconds of processor time.
 
 import os
 
-os.environ["OMP_NUM_THREADS"] = "1"  # set before the import of NumPy: more threads add in a different order
+os.environ["OMP_NUM_THREADS"] = "1"  # set before NumPy is imported: more threads would add in a different order
 
 import math
 from collections.abc import Callable

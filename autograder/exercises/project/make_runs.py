@@ -3,13 +3,13 @@
     python -m autograder.exercises.project.make_runs [NAME ...]
 
 trains with one thread and writes `chapters/project_runs.npz`, `chapters/language_model.npz` and
-`chapters/spelling_weights.npz`, the averaged weights of the way back. With names of runs it makes these alone, and
-keeps the others of the file. All of them take about ten minutes of processor time.
+`chapters/spelling_weights.npz`, the averaged weights of the way back. With names of runs it makes only these, and keeps
+the other runs in the file. All of them take about ten minutes of processor time.
 """
 
 import os
 
-os.environ["OMP_NUM_THREADS"] = "1"  # set before the import of NumPy: more threads add in a different order
+os.environ["OMP_NUM_THREADS"] = "1"  # set before NumPy is imported: more threads would add in a different order
 
 import sys
 import time

@@ -181,7 +181,7 @@ wrong(
     layered,
     add=lambda x, update, params, rate, rng: add_norm(dropout(x, rate, rng)[0], update, params),
 )("""
-    drops the stream in place of the updates -> Dropout
+    drops the stream instead of the updates -> Dropout
     You drop entries of x and leave the updates whole. Dropout may drop entries of an update, but the stream must arrive
     whole.""")
 wrong(

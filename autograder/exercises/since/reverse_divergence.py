@@ -153,7 +153,7 @@ wrong("gradient_everywhere", measured, keep=np.ones_like)("""
     The loss is right, but positions that do not count have a gradient. A position that is not in the loss has a
     gradient of zero.""")
 wrong("summed", measured, n=lambda counts: 1)("""
-    adds up in place of the mean
+    adds up instead of taking the mean
     You add up loss and gradient over the positions that count. Divide both by the number of these positions.""")
 
 

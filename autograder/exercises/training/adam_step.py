@@ -121,7 +121,7 @@ wrong("betas_reversed", adam, shares=lambda b: (1 - b, b))("""
     everything that they have seen.""")
 
 
-@adam_step.mistake("averages the gradients themselves in place of their squares")
+@adam_step.mistake("averages the gradients themselves instead of their squares")
 def not_squared(parameters, gradients, moments, step, learning_rate, beta_1=0.9, beta_2=0.98, eps=1e-9):
     """Your second average is that of the gradients' absolute values. Average their squares."""
     roots = map_tree(lambda g: np.sign(g) * np.sqrt(np.abs(g)), gradients)

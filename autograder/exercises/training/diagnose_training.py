@@ -14,8 +14,8 @@ def runs(draw, *bugs):
 
 
 def clear_logs(bugs, rng):
-    """Return a log with each bug. One log in a hundred is unclear, so right answers to it would differ: make it
-    again."""
+    """Return a log with each bug. Right answers would differ for one unclear log in a hundred, so make another one
+    instead."""
     made = training_runs(bugs, rng)
     while unclear := [i for i, (run, first) in enumerate(made) if is_unclear(bugs[i], run, first)]:
         for i, other in zip(unclear, training_runs([bugs[i] for i in unclear], rng), strict=True):

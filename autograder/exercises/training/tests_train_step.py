@@ -316,7 +316,7 @@ def no_smoothing(function):
 
 @tests_train_step.mistake("uses a single sentence")
 def single_sentence(function):
-    """Your test accepts a function that learns from the first sentence of a batch only. Use a batch of two sentences or
+    """Your test accepts a function that learns only from the first sentence of a batch. Use a batch of two sentences or
     more, at least one of which has padding."""
     return tested(function, case=situation(sentences=1))
 

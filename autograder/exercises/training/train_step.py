@@ -199,7 +199,7 @@ def loss_unsmoothed(params, moments, step, src, tgt, n_heads, learning_rate, smo
     return new, moments, float(reference.smoothed_cross_entropy(logits, tgt[:, 1:], 0.0, pad)[0])
 
 
-@train_step.mistake("goes back with the loss in place of 1")
+@train_step.mistake("goes back with the loss instead of 1")
 def loss_as_its_gradient(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """You pass the loss itself to its backward pass, so every gradient is multiplied by it. The backward pass begins
     with the gradient of the loss with respect to itself, which is 1."""
@@ -234,7 +234,7 @@ def divided_by_what_is_read(params, moments, step, src, tgt, n_heads, learning_r
 
 @train_step.mistake("clears the gradients before Adam uses them")
 def cleared(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """Adam gets gradients of zero, so the parameters move by the old moments alone, and the model learns nothing from
+    """Adam gets gradients of zero, so the parameters move only by the old moments, and the model learns nothing from
     this batch. Pass what `backward` returned to Adam."""
     _, _, loss = reference.train_step(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad)
     nothing = map_tree(np.zeros_like, params)

@@ -1,4 +1,4 @@
-"""A function that passes but returns another cache does not cost the points of the functions that take that cache."""
+"""A function that passes but returns a different cache costs no points of the functions that take that cache."""
 
 from types import SimpleNamespace
 

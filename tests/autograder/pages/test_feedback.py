@@ -105,10 +105,10 @@ def test_a_known_mistake_comes_with_its_message_the_section_to_reread_and_the_ne
 
 def test_an_exercise_that_was_graded_with_a_correct_function_says_so(pages):
     text = text_of(pages["mistake-1"])
-    assert "✓ attention_weights: 5 of 5 points Grading used a correct softmax in place of yours, which is" in text
-    assert text.count("Grading used a correct softmax in place of yours, which is wrong.") == 2
+    assert "✓ attention_weights: 5 of 5 points Grading used a correct softmax instead of yours, which is" in text
+    assert text.count("Grading used a correct softmax instead of yours, which is wrong.") == 2
     assert "Grading used" not in text_of(pages["perfect"])
-    both = "Grading used correct versions of softmax and attention_weights in place of yours, which are"
+    both = "Grading used correct versions of softmax and attention_weights instead of yours, which are"
     assert f"{both} wrong." in text_of(pages["two"])
 
 
