@@ -4,8 +4,8 @@
 
 The benchmark draws slips of autograder/authoring/slips.py in the right rewrites of all exercises. It judges each with a
 public key that was made without that rewrite, so the key has not seen the code, and prints those that get a name, a
-relation or a slip: the change in the source, then what a student reads. It goes round the exercises, and draws one slip
-of a random rewrite in each. It asserts nothing.
+relation or a slip: the change in the source, then what a student reads. It cycles through the exercises, and draws one
+slip of a random rewrite in each. It asserts nothing.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def without(exercise, name):
 
 
 def explanation(key, function):
-    """Return what a student reads of a wrong function; "" if the judge accepts it, or has no reason for its values."""
+    """Return what a student reads about a wrong function; "" if it is accepted or nothing explains its values."""
     outcomes = with_rejections(key, outcomes_of(function, key))
     case_faults = faults_of_cases(key, outcomes)
     why = explain(key, outcomes, case_faults)

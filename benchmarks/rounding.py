@@ -2,12 +2,12 @@
 
     .venv/bin/python benchmarks/rounding.py [--seeds 200] [--first 0] [--exercises softmax attention]
 
-With each seed the references of the NumPy exercises run three times more: on inputs whose entries are larger or smaller
-by one rounding, or the same, and with their operations in two other orders (`reordering.py`). If the judge rejects what
-they return, the case asks for digits that its inputs do not have, for example where all terms of a gradient cancel.
-Modules in PyTorch are left out, and so are exercises whose answer is not compared value by value: tests, predictions,
-and matrices that need a property. The benchmark prints each case in which rounding decides and how many seeds it had,
-and then exits with code 1.
+With each seed the references of the NumPy exercises run three more times: once on inputs whose entries are moved by one
+rounding error or not at all, and twice with their operations in another order (`reordering.py`). If the judge rejects
+what they return, the case asks for digits that its inputs do not have, for example where all terms of a gradient
+cancel. Modules in PyTorch are left out, and so are exercises whose answer is not compared value by value: tests,
+predictions, and matrices that need a property. The benchmark prints each case in which rounding decides and how many
+seeds it had, and then exits with code 1.
 """
 
 import argparse

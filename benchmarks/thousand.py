@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/thousand.py [--sizes 100 1000] [--rounds 3]
 
-The memory is that of the command and all its processes, sandboxes included; what several of them share counts once. For
-the parts, the smallest class is graded once more, one submission at a time. The benchmark asserts nothing, because
+The memory is that of the command and all its processes, including sandboxes; what several of them share counts once.
+For the parts, the smallest class is graded once more, one submission at a time. The benchmark asserts nothing, because
 times depend on the machine.
 """
 

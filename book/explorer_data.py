@@ -35,7 +35,7 @@ def parameters_of(path: Path) -> dict[str, Any]:
 def unseen_words(path: Path) -> list[tuple[str, str]]:
     """Return letters and sounds of N_WORDS words of word families that training has not seen: ("choir", "K W AY ER").
 
-    Raises OSError, ValueError, BadZipFile or KeyError if it is no file of words.
+    Raises OSError, ValueError, BadZipFile or KeyError if it is not a file of words.
     """
     letters, sounds = load_words(path)["held_out_families"]
     chosen = np.random.default_rng(0).choice(len(letters), N_WORDS, replace=False)
@@ -50,7 +50,7 @@ def six_bits(path: Path) -> dict[str, Any]:
 def packed(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Return what `Model.read` restores: "shapes" by path, "bits" of the codes of a path, and "base64".
 
-    The bytes of "base64" are the arrays in the order of the shapes, in half precision. Codes stand there without gaps,
+    The bytes of "base64" are the arrays in the order of the shapes, in half precision. Codes are packed without gaps,
     the highest bit first, each plus 2**(bits - 1), and their scales follow.
 
     Args:
@@ -68,7 +68,7 @@ def packed(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
 
 
 def entries_of(path: Path) -> dict[str, Any]:
-    """Return what a page needs of a file of entries.
+    """Return what a page needs from a file of entries.
 
     Returns:
         "merges": their text. "others": N_OTHERS words by part of speech. "shapes": by path, of the model that readers

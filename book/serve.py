@@ -84,7 +84,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_message(self, *arguments: object) -> None:
-        """Print nothing, so that the terminal shows the address only."""
+        """Print nothing, so that the terminal shows only the address."""
 
 
 class Server(http.server.ThreadingHTTPServer):

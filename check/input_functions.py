@@ -79,7 +79,7 @@ def looks_one_ahead(x: np.ndarray) -> np.ndarray:
 
 
 def divides_by_all(x: np.ndarray) -> np.ndarray:
-    """x: (T, d). A sum over the past alone, but divided by the strengths of all positions."""
+    """x: (T, d). A sum over only the past, but divided by the strengths of all positions."""
     strengths = np.exp(np.einsum("td,sd->ts", x, x) / x.shape[-1])
     return np.tril(strengths) @ x / strengths.sum(axis=1, keepdims=True)
 

@@ -18,7 +18,7 @@ KINDS = {
     "generator": "a generator",
     "no": "none",
 }
-# A function's name in a message, without the function in which it is defined, and of NumPy's methods without "_".
+# A function's name in a message, without the function in which it is defined, and without the "_" of NumPy's methods.
 _NAME = r"(?:\S+<locals>\.)?(?:_a(?=max|min)|_(?=sum|prod|mean|std|var|any|all))?([\w.]+|<lambda>)"
 PYTHON_ERRORS = {
     r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)\)": (

@@ -43,7 +43,7 @@ def _meaning(message: str, quoted: bool) -> str:
 
 
 def in_its_own_words(raised: Raised) -> str:
-    """Return the message of an error that we say in our words, with a space in front; otherwise ""."""
+    """Return the message of an error that our words replace, with a space in front; "" for any other error."""
     if not raised.quoted or not in_our_words(raised):
         return ""
     return f" The error itself says: “{raised.message.partition('; did you mean')[0].strip().rstrip('.')}”."
@@ -70,7 +70,7 @@ def about_operands(raised: Raised) -> str:
 
 
 def _is_meant(operand: Operand, message: str) -> bool:
-    """Return whether what an operand is may explain the error."""
+    """Return whether the kind of an operand may explain the error."""
     if operand.words.startswith(TAKES):
         return bool(_ABOUT_ARGUMENTS.search(message))
     return operand.words != NUMBER or bool(_ABOUT_NUMBERS.search(message))

@@ -117,8 +117,8 @@ def grade(key: Key, outcomes: Sequence[Outcome]) -> Result:
         outcomes: one for each case of the key, in the key's order.
 
     Returns:
-        Result. Each aspect earns points by itself. But if no case that asks for a value passes, none earns any, because
-        a function that always raises must not get the points for raising.
+        Result. Each aspect earns points by itself. But if no case that asks for a value passes, no aspect earns points,
+        because a function that always raises must not get the points for raising.
     """
     outcomes = with_rejections(key, outcomes)
     case_faults = faults_of_cases(key, outcomes)

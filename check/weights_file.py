@@ -67,7 +67,7 @@ class Expected:
 def expected_here(params: Any) -> Expected:
     """Return what the chapters that were unzipped here expect. Raises LookupError if none expects weights.
 
-    Two chapters ask for weights. If both were unzipped into this folder, the names of the arrays tell them apart.
+    Two chapters ask for weights. If both were unzipped into this folder, the names of the arrays distinguish them.
     """
     keys = data_folder() / "keys"
     chapters = [Expected.from_json(file.read_text(encoding="utf-8")) for file in sorted(keys.glob(f"*{WEIGHTS}.json"))]

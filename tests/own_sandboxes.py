@@ -7,7 +7,7 @@ from autograder.sandbox import warm
 
 @pytest.fixture
 def sandboxes(monkeypatch):
-    """Warm sandboxes of this test alone, about which nothing is known yet."""
+    """Warm sandboxes that only this test uses, about which nothing is known yet."""
     for name, value in vars(warm.WarmSandboxes()).items():
         monkeypatch.setattr(warm.sandboxes, name, value)
     yield warm.sandboxes

@@ -36,7 +36,7 @@ def test_the_search_for_names_finds_files_and_folders():
 
 
 def test_the_guide_stays_short():
-    """Walks through the code stand in the docstrings of the rooms."""
+    """Walks through the code belong in the docstrings of the rooms."""
     assert len(TEXT.encode()) <= MOST_BYTES
 
 

@@ -259,7 +259,7 @@ def test_the_container_has_the_python_of_the_pins_and_runs_make():
 
 
 def test_no_image_contains_files_that_git_ignores():
-    """Most of all no course with its seed, its submissions and its gradebook."""
+    """Above all, no image may contain a course with its seed, its submissions and its gradebook."""
     ignored = {line.strip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").split()}
     left_out = set((ROOT / ".dockerignore").read_text(encoding="utf-8").split())
     assert {"course", "example", ".venv"} <= ignored

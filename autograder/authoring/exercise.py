@@ -81,8 +81,8 @@ class Exercise:
         section: title of the chapter's section that a student with a wrong answer should read again.
         order: the output names in the order in which to report errors, usually that of the derivation; by default the
             order of `outputs`.
-        solved_by: names of earlier exercises that solve this one if they are called with its inputs. Here grading does
-            not replace a wrong one of them by a right one. For a test, the tested exercise is always one of them.
+        solved_by: names of earlier exercises that solve this one if they are called with its inputs. Grading does not
+            replace a wrong one among them with a right one. For a test, the tested exercise is always one of them.
         tolerance: the largest allowed error in float64, as a share of the largest expected entry.
         measure: name of a measure of `check.measures`, for an exercise that asks for matrices: the judge compares what
             the matrices do. For an exercise that asks to predict runs, `check.predictions.ORDER`.
@@ -137,7 +137,7 @@ class Exercise:
         return {self.tests.name: self.tests.reference} if self.tests else {}
 
     def outcome(self, function: Callable, inputs: dict[str, Any]) -> Outcome:
-        """Run one of our functions on a case. Harms are done to the reference of the tested exercise."""
+        """Run one of our functions on a case. Apply harms to the reference of the tested exercise."""
         return run(function, bound(inputs, self.tested_functions))
 
     def cases(self, aspect: str, *, points: float) -> Decorator:

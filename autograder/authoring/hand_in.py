@@ -13,7 +13,7 @@ from check.weights_file import WEIGHTS, Expected
 
 @dataclass(frozen=True)
 class Tier:
-    """Points for a figure of at most `limit`. name: what students read of it, such as "at most 25% errors"."""
+    """Points for a figure of at most `limit`. name: what students read about it, such as "at most 25% errors"."""
 
     points: float
     limit: float
@@ -41,7 +41,7 @@ class HandIn:
     same_seed, same_run: correlations of matrices. An honest model has at least `same_seed` with its first weights and
         `same_run` with another run of its recipe.
     copy: the likeness of the hidden outputs, which two models of different seeds do not reach.
-    same_way: by how much, as a share, the distance that an honest model moved differs from that of another run.
+    same_way: the largest relative difference between the distances that an honest model and another run moved.
     """
 
     expected: Expected

@@ -61,7 +61,8 @@ def merged(same: Sequence[Inherited]) -> tuple[str, Mistake] | None:
     """Return the slug and the text for mistakes that have the same values, given with the nearest first.
 
     Only the nearest mistakes count. Mistakes with the same name, up to "a number such as", share a text. Otherwise the
-    text names each mistake; there is none for more than MOST_TOGETHER, or for mistakes of more than one exercise.
+    text names each mistake; there is no text for more than MOST_TOGETHER mistakes, or for mistakes of more than one
+    exercise.
     """
     nearest: dict[str, Inherited] = {}
     for other in same:

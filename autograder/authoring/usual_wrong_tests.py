@@ -26,10 +26,10 @@ def usual_wrong_tests(
 
     Args:
         exercise: the exercise that asks for a test.
-        accepts, ends: what a student should do whose test accepts every function, and why it may do so.
-        rejects: what a student should do whose test rejects every function; "" to leave this mistake out.
-        shape_only, dtype_unwatched: tests that look at the shape alone, and that do not look at the dtype. One with a
-            docstring has its own message.
+        accepts, ends: what a student whose test accepts every function should do, and why it may do so.
+        rejects: what a student whose test rejects every function should do; "" to leave this mistake out.
+        shape_only, dtype_unwatched: tests that look only at the shape, and tests that do not look at the dtype. One
+            with a docstring has its own message.
         result: what the tested function returns, in the message about the dtype.
     """
     right_test = exercise.reference

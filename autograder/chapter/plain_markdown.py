@@ -60,7 +60,7 @@ def _convert(page: Page, text: str, line: int) -> str:
             edits[start, end] = replacement
     for (start, end), replacement in sorted(edits.items(), reverse=True):
         lines[start:end] = replacement.split("\n")
-    # JupyterLab's MathJax knows no \\allowbreak. A space of no width is the same, but for the break.
+    # JupyterLab's MathJax knows no \\allowbreak. A zero-width space does the same, except for the break.
     return "\n".join(lines).replace(r"\allowbreak", r"\hspace{0pt}")
 
 
@@ -260,7 +260,7 @@ def _cite_in_text(targets: Targets, content: str) -> str:
 
 
 def _titled(title: Callable[[Targets, str], str]) -> Callable[[Targets, str], str]:
-    """Return the function for a role whose text, if it gives none, is the title of its target."""
+    """Return the function for a role. A role without a text gets the title of its target."""
 
     def role(targets: Targets, content: str) -> str:
         text, target = myst.text_and_target(content)

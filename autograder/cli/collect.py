@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Return 0 if every notebook was placed or superseded by a later one, 1 if some need a look, which it lists."""
+    """Return 0 if every notebook was placed or superseded by a later one; otherwise list the others and return 1."""
     from autograder.collecting.collect import collect
     from autograder.course.lock import course_lock
     from autograder.platforms.sheets import read_sheet
@@ -113,7 +113,7 @@ def _print(collected: Collected, submitted: Path) -> None:
 
 
 def _by_zip_file(skipped: Iterable[tuple[str, str]]) -> Counter[tuple[str, str]]:
-    """Count the skipped files by name and reason. Files that are no notebooks get the name of their zip file."""
+    """Count the skipped files by name and reason. Files that are not notebooks get the name of their zip file."""
     from autograder.collecting.zip_or_folder import HIDDEN, NO_NOTEBOOK
 
     def name(file: str, reason: str) -> str:

@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Return 0 if the zip file holds the feedback of all students, 1 if any is missing, and list what is."""
+    """Return 0 if the zip file holds the feedback of all students; otherwise list what is missing and return 1."""
     from autograder.collecting.feedback_zip import zip_feedback
     from autograder.course.roster_file import load_roster
     from autograder.gradebook.coursedir import open_coursedir

@@ -58,7 +58,7 @@ COMMANDS = {
     **HUB_COMMANDS,
 }
 STDOUT = 1
-# With these errors the machine refuses to write, which is no bug.
+# With these errors the machine refuses to write, which is not a bug.
 REFUSED = (errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 FAILED = 2  # the exit code; 1 means that the command worked, and found something to report
 

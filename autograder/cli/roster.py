@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Return 0 if all people in the table are in the gradebook, 1 if some were skipped, and list them."""
+    """Return 0 if all people in the table are in the gradebook; otherwise list those skipped and return 1."""
     from autograder.collecting.roster import import_roster
     from autograder.platforms.rosters import CANVAS_TEST_STUDENT
     from check.words import count, shown

@@ -40,7 +40,7 @@ def latest_notebooks(
 ) -> Latest:
     """Choose each student's notebook of the released chapter, and write its bytes into an empty folder.
 
-    in_course: returns the bytes of the notebook that the course has of a student. If nothing else decides, it counts.
+    in_course: returns the bytes of the notebook that the course has for a student. If nothing else decides, it counts.
     """
     latest = Latest()
     total = 0

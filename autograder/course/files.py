@@ -38,8 +38,8 @@ def write_atomically(path: Path, text: str, *, mode: int = 0o666) -> None:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a path to write to, and rename that file to the one that the user named, with its mode, if all went well.
 
-    Only its owner can read a new file. A link stays a link. If the path is no regular file, such as /dev/stdout, it is
-    yielded itself. If the body raises an exception, the old file is unchanged.
+    Only its owner can read a new file. A link stays a link. If the path is not a regular file, such as /dev/stdout, it
+    is yielded itself. If the body raises an exception, the old file is unchanged.
     """
     if path.exists() and not path.is_file():
         yield path

@@ -33,8 +33,8 @@ def course_lock(course: Path) -> Iterator[None]:
     """Hold the lock of a course. The system releases it when the process ends, however it ends.
 
     nbgrader's own commands take the lock before they begin and, where the best attempt counts, once more for each
-    submission. Raises Busy if another command holds it, and UserError if there is no course: the lock would make its
-    folder.
+    submission. Raises Busy if another command holds it, and UserError if there is no course, because the lock would
+    create its folder.
     """
     require_course(course)
     try:

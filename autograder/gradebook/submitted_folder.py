@@ -66,7 +66,7 @@ def place(placements: Mapping[str, Placement], coursedir: CourseDirectory) -> No
 def place_unusable(
     files: Mapping[str, bytes], too_large: TooLarge | None, coursedir: CourseDirectory, student: str
 ) -> bool:
-    """Place files that are no notebook, so that grading tells the student what to hand in; return whether it did.
+    """Place files that are not notebooks, so that grading tells the student what to hand in; return whether it did.
 
     A student who has a notebook in the course keeps it.
 
@@ -85,7 +85,7 @@ def place_unusable(
 
 
 def _unusable_name(name: str) -> str:
-    """The name for a file that is no notebook: like the student's, but with no meaning for a program."""
+    """The name for a file that is not a notebook: like the student's, but with no meaning for a program."""
     printable = "".join(character if character.isprintable() else "?" for character in name)
     end = printable.encode()[-MAX_NAME:].decode(errors="ignore")
     has_meaning = end.endswith(".ipynb") or end in ("", ".", "..", *OF_NBGRADER, TOO_LARGE)
@@ -119,7 +119,7 @@ def _keep_replaced(submitted: Iterable[Path], course: Path) -> None:
 
 
 def _put(placement: Placement, submitted: Path) -> None:
-    """Replace everything that a student handed in by a notebook, which has its time, and is complete after any kill."""
+    """Replace everything that a student handed in with a notebook and its time; no kill leaves half a notebook."""
     submitted.parent.mkdir(parents=True, exist_ok=True)
     with replacing(submitted) as part:
         shutil.copyfile(placement.path, part)

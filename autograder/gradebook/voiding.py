@@ -102,7 +102,7 @@ def _write(
 
 
 def _points(released: Handout) -> dict[str, float]:
-    """Return name of each graded cell -> its points."""
+    """Return the name of each graded cell -> its points."""
     positions = {*released.graded.values(), *released.editable}
     points = {released.grade_id(position): released.points(position) for position in sorted(positions)}
     return {cell: of_cell for cell, of_cell in points.items() if of_cell is not None}

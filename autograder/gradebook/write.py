@@ -28,7 +28,7 @@ from check.words import listed, shown
 
 
 def batch_size(submissions: int) -> int:
-    """Return how many submissions to write at a time: at most 10, and at most a tenth of all, as progress counts."""
+    """Return how many submissions to write at a time: at most 10, and at most a tenth of all, one step of progress."""
     return min(10, math.ceil(submissions / LINES))
 
 

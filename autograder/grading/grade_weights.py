@@ -1,4 +1,4 @@
-"""Grade handed-in weights: measure them on withheld words with the book's code in a sandbox, and compare the figure.
+"""Grade handed-in weights: measure them on withheld words with the book's code in a sandbox, and award points.
 
 No student code runs here. But the book's model decodes with untrusted numbers, so it runs in a sandbox of its own.
 Outside, the numbers only pass once through its layers, which takes equally long for all numbers.

@@ -77,7 +77,7 @@ class OwnProcess:
                 pass_fds=[its.fileno()],
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
                 stdin=subprocess.DEVNULL,
-                start_new_session=True,  # so that Ctrl-C in a terminal interrupts the command alone
+                start_new_session=True,  # so that Ctrl-C in a terminal interrupts only the command
             )
 
     def call(self, function: Callable, arguments: tuple) -> _Outcome:

@@ -20,7 +20,7 @@ class Text(NamedTuple):
 
 
 def recognised(cells: Sequence[Text], released: Handout) -> Mapping[int, int]:
-    """Return index of a cell without a position -> the position of the released cell that it must be.
+    """Return the index of a cell without a position -> the position of the released cell that it must be.
 
     A cell with the source of a released cell is that cell. Among the other code cells, the cell of an exercise is the
     last one before its check that defines the exercise, or else the first one that does. A text cell is recognised

@@ -93,7 +93,7 @@ def parse_canvas(path: str) -> ParsedName:
 def _canvas() -> re.Pattern[str]:
     """The Canvas ids of the student and of the attachment, between two texts that the student chose.
 
-    What the student chose may look like ids. The number of a released notebook such as "10_project.ipynb" is no id.
+    What the student chose may look like ids. The number of a released notebook such as "10_project.ipynb" is not an id.
     """
     chapters = "|".join(map(re.escape, chapter_names()))
     return re.compile(rf"(?=(?P<late>_LATE)?_(?P<user>[1-9]\d*)_(?!{chapters})(?P<attachment>[1-9]\d*)_[^/])")

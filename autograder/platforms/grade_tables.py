@@ -16,7 +16,7 @@ from autograder.course.files import replacing
 from autograder.errors import named_by_user
 from autograder.platforms.known_students import CANVAS_LOGIN, EMAIL
 
-# Where a formula begins: at the start, and after what a spreadsheet may take for the end of a cell. East Asian
+# Where a formula begins: at the start, and after what a spreadsheet may read as the end of a cell. East Asian
 # spreadsheets also accept the wide forms of the signs.
 FORMULA = re.compile(r"^(?=[\t\r\n])|(^|[;\t\r\n])(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
@@ -88,9 +88,9 @@ def canvas_table(grades: Grades) -> Iterator[Row]:
     """Yield the table that Canvas imports into its gradebook: a column for each chapter, and a row of possible points.
 
     A student of a Moodle roster gets the identifiers that Canvas may have from the same institution. Without a roster,
-    an id that is a number is Canvas's own, and any other is a login. Canvas makes a new assignment of a column that it
-    does not know; `filled_tables.fill_canvas` fills in the columns of Canvas's own export. See Instructure's guide "How
-    do I import grades in the Gradebook?".
+    an id that is a number is Canvas's own, and any other is a login. Canvas creates a new assignment for a column that
+    it does not know; `filled_tables.fill_canvas` fills in the columns of Canvas's own export. See Instructure's guide
+    "How do I import grades in the Gradebook?".
     """
     yield ["Student", "ID", "SIS User ID", CANVAS_LOGIN, "Section", *(column.name for column in grades.columns)]
     yield ["Points Possible", "", "", "", "", *(column.points for column in grades.columns)]

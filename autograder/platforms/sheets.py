@@ -18,8 +18,8 @@ _TIME_FORMATS = (
     *("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%d %B %Y, %I:%M %p", "%d/%m/%Y, %H:%M"),
     "%A, %B %d, %Y, %I:%M %p",
 )
-# Students choose their names. ESC and BEL would reach a terminal, and marks of direction turn around the text after
-# them, on a page too. Tabs and line ends stay.
+# Students choose their names. ESC and BEL would reach a terminal, and direction marks reverse the text after them, also
+# on a page. Tabs and line ends stay.
 _COMMANDS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # how .xlsx, .ods and .xls begin
 

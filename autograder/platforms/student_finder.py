@@ -85,8 +85,8 @@ def choose_finder(
 def only_students_of(roster: Collection[KnownStudent], name: ParsedName) -> ParsedName:
     """Return the only reading of a Canvas file's name that begins with a student of the roster and has their number.
 
-    A student can choose a name and a file name that imitate another student. The reading that is true has the
-    student's own number, so two readings with numbers of the roster leave the name as it is.
+    A student can choose a name and a file name that imitate another student. The true reading has the student's own
+    number, so if two readings have numbers of the roster, the name stays as it is.
     """
     directory, names = Directory(roster), {student.id: student.name for student in roster}
     listed = [(reading, ids[0]) for reading in name.readings if (ids := directory.find({"ID": reading.key}))]

@@ -1,7 +1,7 @@
 """Build a chapter's source notebook for nbgrader: the released notebook, with solutions.
 
-Everything in it, cell ids included, is derived from the chapter and the reference solutions, so the same chapter always
-gives the same bytes.
+Everything in it, including cell ids, is derived from the chapter and the reference solutions, so the same chapter
+always gives the same bytes.
 """
 
 import ast

@@ -84,7 +84,7 @@ class SecretBodies:
     """The bodies to search for.
 
     sources: file name -> Python source, every function of which is secret. known: texts that students have, such as
-    stubs and earlier solutions. Their code is no secret.
+    stubs and earlier solutions. Their code is not secret.
     """
 
     def __init__(self, sources: dict[str, str], known: Iterable[str] = ()):
@@ -160,7 +160,7 @@ class _Shapes(dict[str, str]):
 
 
 def _bodies(source: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the name and the tokens of every function of a module, methods included, without docstrings and messages.
+    """Yield the name and the tokens of every function of a module, including methods, without docstrings and messages.
 
     A `return` at the beginning is left out too, because a text may assign the value to a variable.
     """
@@ -208,7 +208,7 @@ def _common_prefix(body: str, i: int, text: str, j: int) -> int:
 
 
 def _split_into_renamings(of_body: Sequence[str], of_text: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Split two token lists of one shape where no one-to-one renaming goes on; yield the start and end of each part."""
+    """Split two token lists of one shape wherever a one-to-one renaming ends; yield the start and end of each part."""
     start = 0
     last_of_body: dict[str, int] = {}
     last_of_text: dict[str, int] = {}
@@ -222,7 +222,7 @@ def _split_into_renamings(of_body: Sequence[str], of_text: Sequence[str]) -> Ite
 
 
 def _start_of_leak(matches: Sequence[Match]) -> int | None:
-    """Return the number of the text's token where the matches of one body begin to be a leak, or None if they are none.
+    """Return the number of the text's token where the matches of one body begin to be a leak; None if they are not.
 
     One long match is a leak, and so are several pieces that are near each other in the text.
     """

@@ -141,7 +141,7 @@ def _processes() -> list[str]:
 
 
 def revealing_files() -> list[Path]:
-    """Return the revealing files of /proc that this kernel has, and those that it shows to root alone."""
+    """Return the revealing files of /proc that this kernel has, and those that it shows only to root."""
     return [
         path
         for path in sorted(Path("/proc").iterdir())

@@ -171,7 +171,7 @@ class Process:
     def _converse(
         self, frame: bytes, question_id: str, answer_question: AnswerQuestion | None
     ) -> tuple[dict, list[np.ndarray]]:
-        """Send a frame, answer the questions of the process, and return the first message that is no question."""
+        """Send a frame, answer the questions of the process, and return the first message that is not a question."""
 
         def call_back(frame: bytes) -> Sent:
             message, arrays = self._converse(frame, question_id, answer_question)

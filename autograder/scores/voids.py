@@ -47,7 +47,7 @@ class Voids:
         return self.cells[cell].counted(points) if cell in self.cells else points
 
     def scores(self, report: Report) -> dict[str, float]:
-        """Return name of each graded cell of a report -> its score."""
+        """Return the name of each graded cell of a report -> its score."""
         computed = {check_cell(result.function): result for result in report.results}
         return {
             cell: self.cells[cell].counted(result.points) if cell in self.cells else min(result.earned, result.points)

@@ -1,4 +1,4 @@
-"""Load every Sphinx extension of the book. `_config.yml` names this package alone."""
+"""Load every Sphinx extension of the book. `_config.yml` names only this package."""
 
 import importlib
 

@@ -24,7 +24,7 @@ def is_off(node: nodes.Node) -> bool:
 
 
 class MarkOffCorePath(SphinxTransform):
-    """Add a place for the badge to each title. It has no text, so that search and references show the title alone."""
+    """Add a place for the badge to each title. It has no text, so that search and references show only the title."""
 
     default_priority = 500  # before Sphinx collects the table of contents
 

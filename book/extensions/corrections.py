@@ -2,7 +2,7 @@
 
 Sphinx continues its count of figures, tables, equations and listings across all pages without a chapter number, so that
 the first figure of such a page can be figure 4. sphinx-exercise gives one id to the content of every exercise, although
-an id must occur once in a page. The exercise itself keeps its own.
+an id may occur only once in a page. The exercise itself keeps its own.
 """
 
 from docutils import nodes

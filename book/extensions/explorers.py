@@ -33,7 +33,7 @@ from book.explorer_data import entries_of, parameters_of, six_bits, unseen_words
 STATIC = Path(__file__).parents[1] / "static"
 # option -> what the page contains of its file, besides the parameters of the model
 MORE = {"words": unseen_words, "back": parameters_of, "entries": entries_of, "stack": six_bits}
-SHARED = {  # explorer -> scripts that explorers share, or that are apart from what it shows
+SHARED = {  # explorer -> its other scripts: those that explorers share, and those that show nothing
     "sentence": ("translator.js",),
     "translator": ("translator.js",),
     "inventor": ("spelling.js",),

@@ -30,7 +30,7 @@ def external_assets(text: str) -> list[str]:
 
 
 def warn_of_external_assets(app: Sphinx, exception: Exception | None) -> None:
-    """Warn of every page and style sheet that loads something from another machine. A warning fails the build."""
+    """Warn about every page and style sheet that loads something from another machine. A warning fails the build."""
     if exception:
         return
     for path in sorted(Path(app.outdir).rglob("*")):

@@ -45,7 +45,7 @@ def first_uses(env: BuildEnvironment) -> dict[str, tuple[str, str, str]]:
 
 
 def check_glossary(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Warn of formulas in the glossary. Return the glossary's page, to write it again, if first uses have changed."""
+    """Warn about formulas in the glossary. Return the glossary's page, to write it again, if first uses changed."""
     if PAGE not in env.found_docs:
         return []
     # A page shows a definition even if the page has not loaded MathJax.

@@ -37,7 +37,7 @@ def names(root: Path) -> dict[str, list[str]]:
 
 
 def check_names(app: Sphinx, env: BuildEnvironment) -> None:
-    """Warn of names for a section that no page has."""
+    """Warn about names for a section that no page has."""
     for place in names(Path(app.srcdir)):
         page, sign, anchor = place.partition("#")
         contents = env.tocs.get(page, nodes.bullet_list())  # the anchor of the page itself is empty

@@ -1,6 +1,6 @@
 """Sphinx extension: build a page again when any file that it is made from has changed, not just its own text.
 
-jupyter-cache compares the cells of a notebook alone. After a change in `solutions/` it would keep the old output. So we
+jupyter-cache compares only the cells of a notebook. After a change in `solutions/` it would keep the old output. So we
 store a digest of each page's sources beside the cache. We store a digest of our extensions and styles too, because
 Sphinx does not build any page again when they change.
 """

@@ -1,10 +1,10 @@
 """Sphinx extension: buttons that open a chapter's exercises on Colab or Binder, if `_config.yml` asks for them.
 
 The theme's buttons would lead to a page's source, which has no gaps to fill in and is beside the solutions. So we
-take Jupyter Book's settings away from the theme and make the buttons here. They lead to the notebooks for studying
-alone, unzipped into the built book, which you publish as a branch of a repository. Binder copies the whole branch and
-finds in `binder/` what to install. Colab opens one notebook, whose first cell downloads the rest from the book's
-address. The buttons are plain links, so no page loads anything from another machine.
+take Jupyter Book's settings away from the theme and make the buttons here. They lead to the self-study notebooks,
+unzipped into the built book, which you publish as a branch of a repository. Binder copies the whole branch and finds in
+`binder/` what to install. Colab opens one notebook, whose first cell downloads the rest from the book's address. The
+buttons are plain links, so no page loads anything from another machine.
 
 Sources for the form of the addresses: Colab's notebook on GitHub (googlecolab/colabtools,
 notebooks/colab-github-demo.ipynb), BinderHub's parser (jupyterhub/binderhub,

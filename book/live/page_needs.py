@@ -126,7 +126,7 @@ def used_functions(exercise: Exercise, chapter: Chapter) -> list[str]:
 
 
 def _is_given(function: FunctionType, number: int) -> bool:
-    """Return whether a function of a chapter is given, and no exercise. number: of its chapter, or NO_CHAPTER."""
+    """Return whether a function of a chapter is given, not an exercise. number: of its chapter, or NO_CHAPTER."""
     return number == NO_CHAPTER or function.__name__ in _printed()
 
 

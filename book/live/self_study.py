@@ -1,4 +1,4 @@
-"""Make the zip files for readers who study with the book alone: released bundles without the solutions of the book.
+"""Make the zip files for readers who study on their own: released bundles without the solutions of the book.
 
 Each chapter's page offers its own, with the answer keys of the release. The file with all chapters has other keys.
 """

@@ -35,7 +35,7 @@
     const kind = () => Object.keys(PARTS)[part.selectedIndex];
     const readTo = (someWord) => Definer.begun(params, numbered(`${someWord} ${kind()}:`));
 
-    // What the other words make of the gloss that is shown: the mean loss of each of its tokens.
+    // The loss of each token of the gloss after each of the other words, averaged over these words.
     async function compare() {
       const mine = written;
       const all = [];

@@ -9,7 +9,7 @@ const Npz = (() => {
   const [STORED, DEFLATED] = [0, 8];
   const NPY = /^\x93NUMPY\x01\x00[^]{2}\{'descr': '([^']*)', 'fortran_order': (True|False), 'shape': \(([\d, ]*)\), \} *\n/;
 
-  // A zip file's bytes -> name: {method, packed, size, start}. Throws a RangeError if they are no zip file.
+  // A zip file's bytes -> name: {method, packed, size, start}. Throws a RangeError if they are not a zip file.
   function entries(view) {
     let end = view.byteLength - 22; // the last record, before a comment
     while (view.getUint32(end, true) !== END) end--;

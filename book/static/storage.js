@@ -1,6 +1,6 @@
 /* Store what the reader does, in this browser only. Each key begins with the path of the book, so that two books on one
-   server, or two versions of one book, do not mix. Values that find no storage, as in some private windows, or no room in
-   it, are there until the page is closed. */
+   server, or two versions of one book, do not mix. If there is no storage, as in some private windows, or no room in
+   it, values last until the page is closed. */
 
 "use strict";
 

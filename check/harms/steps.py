@@ -26,7 +26,7 @@ def _pairwise(change: Callable[[np.ndarray, np.ndarray], np.ndarray], old: Any, 
 
 
 def _with(change: Callable[[Arguments], Arguments]) -> Callable:
-    """The harm that replaces arguments. change: from the arguments to those that replace them."""
+    """The harm that replaces arguments. change: the arguments -> those that replace them."""
 
     def harmed(function: Callable, *args: Any, **kwargs: Any) -> Result:
         arguments = named_arguments(function, args, kwargs)
@@ -36,7 +36,7 @@ def _with(change: Callable[[Arguments], Arguments]) -> Callable:
 
 
 def _then(change: Callable[..., Result]) -> Callable:
-    """The harm that changes the result. change: from (function, arguments, params, moments, loss) to another."""
+    """The harm that changes the result. change: (function, arguments, params, moments, loss) -> another result."""
 
     def harmed(function: Callable, *args: Any, **kwargs: Any) -> Result:
         arguments = named_arguments(function, args, kwargs)

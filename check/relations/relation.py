@@ -111,7 +111,7 @@ def _case_relations(key: Key, case: Case, name: str, expected: Any, value: Any) 
 
 
 def _scalar_relations(wrong: Sequence[tuple[Case, str, Any, Any]]) -> Iterator[str]:
-    """Yield every sentence that is true of a wrong number in all cases, if it differs between cases."""
+    """Yield every sentence that is true of a wrong number in all cases, unless the number is always the same."""
     expected, value = (np.array([pair[i] for _, _, *pair in wrong]) for i in (0, 1))
     name = wrong[0][1]
     if any(other != name for _, other, *_ in wrong) or len(np.unique(expected)) < 2:

@@ -53,7 +53,7 @@ def course(released_course, tmp_path):
 
 @pytest.fixture(scope="session")
 def contents(made_once, released_course):
-    """Return student of the example class -> the bytes of the notebook."""
+    """Return the id of each student of the example class -> the bytes of the notebook."""
     from autograder.example import example_class
 
     def make(folder):

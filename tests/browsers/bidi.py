@@ -17,7 +17,7 @@ from tests.patience import SECONDS
 
 PROGRAMS = ("firefox-esr", "firefox")
 # A proxy that does not exist keeps Firefox from reaching other machines. We switch off the preferences that Firefox
-# recommends for remote control: some of them allow a page from the disk what it may not do for readers.
+# recommends for remote control: some of them let a page from the disk do what it may not do for readers.
 PREFERENCES = {
     "remote.prefs.recommended": False,
     "network.proxy.type": 1,

@@ -284,7 +284,7 @@ def test_no_constant_is_named_where_the_future_is_changed_in_another_way(change)
 
 
 def names_with_one_slip(exercise, rewrite, change):
-    """Return the names that a key gives to each slip with this change in a rewrite that the key does not know."""
+    """Return how a key names each slip that makes this change in a rewrite; the key does not know the rewrite."""
     exercise = copy(find_exercise(exercise))
     exercise.equivalents = {name: function for name, function in exercise.equivalents.items() if name != rewrite}
     key = full_key(exercise, PUBLIC_SEED)

@@ -51,7 +51,7 @@ LARGE = {
 
 
 def number_of_calls(key, answer):
-    """Return how many functions the judge calls for an answer, those of Python and NumPy included."""
+    """Return how many functions the judge calls for an answer, including those of Python and NumPy."""
     outcomes = [run(answer, case.inputs) for case in key.cases]
     calls = 0
 

@@ -26,7 +26,7 @@ LTI = "https://purl.imsglobal.org/spec/lti/claim"
 GRADES = "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"
 ACCOUNT = re.compile(r"[a-z][a-z0-9_.-]{0,31}")
 TEACHES = re.compile(r"http://purl\.imsglobal\.org/vocab/lis/v2/membership(#|/)Instructor\b")
-# What is read from a claim needs this type. A platform that sends another one has sent no launch.
+# The code below relies on these types. A request with a claim of another type is not a launch.
 TYPES = {
     "sub": str,
     "azp": str,

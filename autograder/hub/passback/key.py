@@ -15,7 +15,7 @@ KEY = "lti_key.pem"  # the key's file in the course folder
 
 
 def make_key(course: Path) -> rsa.RSAPrivateKey:
-    """Return the course's key. Make it, readable by its owner alone, if the course has none. Raises UserError."""
+    """Return the course's key. Make it, readable only by its owner, if the course has none. Raises UserError."""
     path = course / KEY
     if not path.exists():
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)

@@ -97,6 +97,6 @@ def stable_hash(window: tuple[str | int, ...]) -> int:
 
 
 def _frequent(students: Sequence[Iterable[int]]) -> set[int]:
-    """Return the stretches that so many students of a class share that they are no evidence of copying."""
+    """Return the stretches that so many students of a class share that they are not evidence of copying."""
     holders = Counter(stretch for own in students for stretch in own)
     return {stretch for stretch, number in holders.items() if number > max_holders(len(students))}

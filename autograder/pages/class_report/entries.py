@@ -152,7 +152,7 @@ def _entry(
 
 
 def _histories(folder: Path, find: Callable[[str], Report | None]) -> dict[str, tuple[Grading, ...]]:
-    """Return digest of a submitted file -> its gradings, oldest first. find: returns the report of that name."""
+    """Return the digest of a submitted file -> its gradings, oldest first. find: returns the report of that name."""
     files = sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
     last_reports: dict[str, Report] = {}
     histories: dict[str, tuple[Grading, ...]] = {}

@@ -1,6 +1,6 @@
 """Write the class report as HTML: a page for the instructor and one for each student, without any further files.
 
-No page runs a script or loads anything. The templates escape by default, and so everything that a student wrote.
+No page runs a script or loads anything. The templates escape by default, including everything that a student wrote.
 """
 
 import hashlib

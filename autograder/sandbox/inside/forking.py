@@ -2,9 +2,9 @@
 
 It runs inside bubblewrap, has no rights and no network, and never runs a student's code. `sandbox/warm_parent.py`
 starts it and sends requests, each one message on a socket: as JSON the limits and the modules that the run will import,
-and three descriptors. These are the child's ends of its two pipes, and the end of a control socket for this child
-alone. There the warm parent sends {"started": true} with a pidfd of the child, and {"status": ...} when the child has
-ended. If the child fails before it runs a student's code, it sends {"failed": "why"} itself.
+and three descriptors. These are the child's ends of its two pipes, and the end of a control socket of its own.
+There the warm parent sends {"started": true} with a pidfd of the child, and {"status": ...} when the child has ended.
+If the child fails before it runs a student's code, it sends {"failed": "why"} itself.
 """
 
 import contextlib

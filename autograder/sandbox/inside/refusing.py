@@ -103,7 +103,7 @@ class _PlaceholderModule(types.ModuleType):
 
 
 def forget_placeholders() -> None:
-    """Remove the placeholders from the imported modules, so that the next import is judged by its own place."""
+    """Remove the placeholders from the imported modules, so that the next import is judged by where it is."""
     while _placeholders:
         name = _placeholders.pop()
         if type(sys.modules.get(name)) is _PlaceholderModule:

@@ -6,7 +6,7 @@ import { storedExercise, storeExercise } from "./storage.js";
 /** Returns whether this book lends its function for an exercise. */
 export const isLent = (name) => config.lent?.modules[name] !== undefined;
 
-/** Returns whether the reader borrows the function of an exercise of this version. */
+/** Returns whether the reader borrows the function of this version of an exercise. */
 export function isBorrowed(name, version) {
   const state = storedExercise(name);
   return isLent(name) && state.version === version && state.borrowed === true;

@@ -121,7 +121,7 @@ export class Exercise extends Cell {
     return python.run({ name: this.name, cells, setup: config.setup, helpers: config.helpers, earlier: earlier() });
   }
 
-  /** Checks without a word a text that passed an earlier version of the exercise. Shows the answer if it does not pass now. */
+  /** Silently checks a text that passed an earlier version of the exercise. Shows the answer if it does not pass now. */
   async checkAgain() {
     const source = this.editor.source;
     if (!this.state.unchecked || !this.passes) return;

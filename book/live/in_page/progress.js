@@ -115,7 +115,7 @@ async function importFile() {
   ]);
 }
 
-/** Returns what an entry is for the reader. */
+/** Returns a description of an entry for the reader. */
 function nameOf(key) {
   const [kind, place] = key.split(" ");
   if (kind === "exercise") return `exercise ${place}`;

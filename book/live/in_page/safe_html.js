@@ -1,6 +1,6 @@
 /* Show HTML that Python made. Readers paste code that they have not read, and HTML in the page can do more than code in the
-   worker. DOMPurify removes what runs a script. We also remove what loads files from other machines, which tells them who
-   reads, what covers the page, and what looks like a part of it to its reader or to its scripts. */
+   worker. DOMPurify removes what runs a script. We also remove what loads files from other machines, because these
+   would learn who reads, what covers the page, and what looks like a part of it to its reader or to its scripts. */
 
 import DOMPurify from "./purify.es.mjs";
 
@@ -17,7 +17,7 @@ const OPTIONS = {
   FORBID_ATTR: words("background name overflow popover srcset tabindex"),
   ALLOW_ARIA_ATTR: false,
   ALLOW_DATA_ATTR: false,
-  // Addresses of the web, files with trained weights, and what is no address with a protocol.
+  // Addresses of the web, files with trained weights, and what is not an address with a protocol.
   ALLOWED_URI_REGEXP: /^(https?:|mailto:|data:application\/x-npz;base64,|[^a-z]|[a-z+.-]+([^a-z+.:-]|$))/i,
   RETURN_DOM_FRAGMENT: true,
 };

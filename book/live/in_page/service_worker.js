@@ -43,7 +43,7 @@ async function isOfThisBuild(url, response) {
   return hash === HASHES[path.replace(/(^|\/)$/, "$1index.html")];
 }
 
-/** Stores a response of the network, unless it is an error or the server forbids to store it. Its bytes need no check
+/** Stores a response of the network, unless it is an error or the server forbids storing it. Its bytes need no check
     here: code in the page can choose what to request, but not what the server answers, and nothing is served from the
     cache before `isOfThisBuild` has checked it. */
 async function keep(cache, request, response) {

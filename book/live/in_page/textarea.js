@@ -1,5 +1,5 @@
-/* A plain field for Python code: a textarea under a coloured copy of its text. It is there before CodeMirror, and without
-   it. */
+/* A plain field for Python code: a textarea under a coloured copy of its text. The page shows it until CodeMirror has
+   loaded, or if CodeMirror does not load. */
 
 const KEYWORDS = /^(?:and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield)$/;
 const CONSTANTS = /^(?:None|True|False)$/;

@@ -18,7 +18,7 @@ self.fetch = fetchAndReport; // Pyodide calls it too
 let loading = 0; // files that have not arrived completely
 let silence = 0; // seconds since the last byte
 
-/** Reports files that have been silent for so many seconds. We count them here and not in the page, because here
+/** Reports files that have been silent for this many seconds. We count them here and not in the page, because here
     the count stops while Python is compiled, which takes long on a slow machine. */
 function reportSilence(patience) {
   setInterval(() => {

@@ -1,4 +1,4 @@
-"""Right answers that differ by rounding alone are accepted with every key of the model's exercises."""
+"""Right answers that differ only by rounding are accepted with every key of the model's exercises."""
 
 import numpy as np
 import pytest

@@ -41,7 +41,7 @@ def comment(course, cell, words):
 
 
 def formgrader_of(course):
-    """Return what formgrader calls when somebody presses its buttons."""
+    """Return what formgrader calls when its buttons are pressed."""
     directory = open_coursedir(course, CHAPTER)
     return NbGraderAPI(directory, config=directory.config)
 

@@ -313,7 +313,7 @@ def tests_softmax_backward(function):
 
 @pytest.mark.parametrize("seed", thinned([3, 4, 5], [3], "other questions"))
 def test_a_vote_among_the_functions_earns_nothing(result_of, seed):
-    """Right functions come three times in each aspect, wrong ones once in all."""
+    """Right functions come three times in each aspect, wrong ones once in total."""
     assert result_of(VOTE, seed).earned == 0
 
 

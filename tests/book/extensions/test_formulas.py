@@ -156,7 +156,7 @@ def test_a_formula_is_copied_as_tex(little_book, browser):
     copied = browser.evaluate(f"{COPY}({paragraph})")
     assert copied["text"].strip() == "Divide by $d_k$, twice."
     assert "<msub><mi>d</mi><mi>k</mi></msub>" in copied["html"] and "mjx-" not in copied["html"]
-    # A selection that ends inside a formula copies the whole formula, and one without formulas is the browser's own.
+    # A selection that ends inside a formula copies the whole formula; the browser copies one without formulas itself.
     inside = browser.evaluate(f"{COPY}({paragraph}, document.querySelector('mjx-c'))")
     assert inside["text"].strip() == "Divide by $d_k$"
     assert browser.evaluate(f"{COPY}(document.querySelector('h1'))")["text"] == ""

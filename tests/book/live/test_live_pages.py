@@ -409,7 +409,7 @@ def test_the_book_states_the_policy():
 
 
 def test_the_bundles_of_the_pages_use_the_reader_s_answers(book, tmp_path):
-    """Unzip chapter 2 into the folder of chapter 1, with NumPy alone. It then uses the reader's solutions."""
+    """Unzip chapter 2 into the folder of chapter 1, with only NumPy. It then uses the reader's solutions."""
     html = (book / "_build" / "html" / "chapters" / "02_backward.html").read_text()
     assert re.search(r'<a href="\.\./_static/live/02_backward-\w+\.zip" download="02_backward\.zip">', html)
     for file in (book / "_build" / "html" / "_static" / "live").glob("*.zip"):

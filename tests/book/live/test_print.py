@@ -1,4 +1,4 @@
-"""A printed page shows what the reader wrote, whole."""
+"""A printed page shows everything that the reader wrote."""
 
 import base64
 import io

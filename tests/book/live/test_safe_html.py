@@ -57,7 +57,7 @@ TRICKS = (
     *("<label>Password <input type=password></label>", "<textarea>x</textarea>", "<p role=alert>x</p>"),
     *("<svg width=1 overflow=visible><path d='M -9e3 0 H 9e3' /></svg>", "<svg transform='translate(0 -900)'></svg>"),
     *("<p aria-live=assertive>x</p>", "<p aria-owns=live-softmax>x</p>", "<p tabindex=1>x</p>", "<header>x</header>"),
-    # The page's scripts would find them in place of its own elements.
+    # The page's scripts would find them instead of its own elements.
     *("<p id=live-exercises>{}</p>", "<a id=bookStorage href=#>x</a>", "<form id=MathJax><input name=startup></form>"),
     "<img name=bookStorage>",
     # A parser that reads them a second time, or a script that walks through them, may find something else.

@@ -14,7 +14,7 @@ def transposed(array):
 
 @wrong("softmax_backward", "https://github.com/deeplearning4j/libnd4j/issues/440", names="diagonal_jacobian")
 def derivative_of_each_output(grad_weights, weights):
-    """Uses s (1 - s), the diagonal of the Jacobian, alone."""
+    """Uses only s (1 - s), the diagonal of the Jacobian."""
     return grad_weights * weights * (1 - weights)
 
 

@@ -82,7 +82,7 @@ def target_mask_over_the_memory(x, memory, params, n_heads, self_mask=None, memo
 
 @wrong("decoder_layer", "https://github.com/keras-team/keras-io/pull/1046", names="layer_without_memory_mask")
 def source_mask_unknown(x, memory, params, n_heads, self_mask=None, memory_mask=None, rate=0.0, rng=None):
-    """Does not know the source's padding."""
+    """Ignores the source's padding."""
     return decoded(x, memory, params, n_heads, self_mask, None, rate, rng)
 
 

@@ -14,7 +14,7 @@ def weights_added(grad_weights, weights):
 
 @wrong("linear_backward", "https://github.com/ooples/AiDotNet.Tensors/issues/234", names="bias_over_one_axis")
 def bias_summed_over_the_first_axis(grad_output, cache):
-    """Sums the bias's gradient over the first axis alone."""
+    """Sums the bias's gradient only over the first axis."""
     grad_x, grad_weight, _ = linear_backward(grad_output, cache)
     return grad_x, grad_weight, grad_output.sum(axis=0)
 
@@ -53,7 +53,7 @@ def step_relative_to_the_largest(f, x, h=1e-5):
 
 @wrong("attention_backward", "https://github.com/HKUSTDial/flash-sparse-attention/pull/109", says="a term left out")
 def gradient_not_centred(grad_output, cache):
-    """Multiplies the weights by their mean gradient alone, without the gradient itself."""
+    """Multiplies the weights only by their mean gradient, without the gradient itself."""
     queries, keys, values, weights = cache
     scale = 1 / np.sqrt(keys.shape[-1]).astype(keys.dtype)
     grad_weights = grad_output @ values.swapaxes(-1, -2)

@@ -133,7 +133,7 @@ def sum_of_the_losses(params, src, tgt, n_heads, pad=0):
 
 @wrong("loss_and_gradients", "https://github.com/bentrevett/pytorch-seq2seq/issues/46")
 def whole_target_read(params, src, tgt, n_heads, pad=0):
-    """Reads the target from its second token on, where the begin mark belongs first."""
+    """Reads the target from its second token on, although it should begin with the begin mark."""
     logits, cache = forward(params, src, tgt[..., 1:], n_heads, pad)
     loss, loss_cache = cross_entropy(logits, tgt[..., 1:], pad)
     return loss, backward(cross_entropy_backward(1.0, loss_cache), cache)

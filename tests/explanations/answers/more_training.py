@@ -31,7 +31,7 @@ def two_classes_less(logits, targets, smoothing=0.0, pad=0):
 
 @wrong("smoothed_cross_entropy", "https://github.com/awslabs/sockeye/issues/200", says="`!=` and `==` exchanged")
 def only_padding_counts(logits, targets, smoothing=0.0, pad=0):
-    """Turns the condition round, so that padding alone counts."""
+    """Reverses the condition, so that only padding counts."""
     K = logits.shape[-1]
     return loss_with(logits, targets, pad, 1 - smoothing + smoothing / K, smoothing / K, targets == pad)
 

@@ -75,7 +75,7 @@ def last_projection_unused(query, key, value, params, n_heads, mask=None):
     names="merge_is_a_view",
 )
 def merged_by_a_view(query, key, value, params, n_heads, mask=None):
-    """Merges the heads with a reshape alone."""
+    """Merges the heads with only a reshape."""
     heads = attended(projected(query, key, value, params, n_heads), mask)
     *batch, n_heads, length, d_head = heads.shape
     return heads.reshape(*batch, length, n_heads * d_head) @ params["w_output"] + params["b_output"], None

@@ -229,7 +229,7 @@ for n_rows in (10, 100, 512):
 
 
 def before_the_last_word(targets, pad):
-    """The targets up to the last word of each sentence, padding before a word included."""
+    """The targets up to the last word of each sentence, including padding before a word."""
     return np.logical_or.accumulate((targets != pad)[..., ::-1], axis=-1)[..., ::-1]
 
 

@@ -207,7 +207,7 @@ def scale_of_the_output(tokens, table):
 
 @wrong("embed_backward", "https://github.com/pytorch/pytorch/issues/1631", names="repeated_once")
 def last_one_wins(grad_output, cache):
-    """Assigns, so that a repeated token keeps the last gradient only."""
+    """Assigns, so that a repeated token keeps only the last gradient."""
     tokens, vocab = cache
     grad_table = np.zeros((vocab, grad_output.shape[-1]), grad_output.dtype)
     grad_table[tokens] = grad_output
@@ -314,7 +314,7 @@ def divided_by_the_speeds(x, positions):
 
 @wrong("rotate", "https://github.com/microsoft/unilm/issues/1554", names="rotary_linspace")
 def exponents_up_to_one(x, positions):
-    """Takes exponents from 0 to 1 with both ends."""
+    """Takes exponents from 0 to 1, including both ends."""
     speeds = 1.0 / 10000.0 ** np.linspace(0, 1, x.shape[-1] // 2)
     return with_partner(x, np.repeat(np.outer(positions, speeds), 2, axis=-1), neighbours_turned(x))
 

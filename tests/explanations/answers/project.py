@@ -151,7 +151,7 @@ def ties_kept(logits, p, temperature=1.0):
 
 @wrong("top_p", "https://github.com/BlinkDL/ChatRWKV/pull/170")
 def one_more_where_the_sum_is_p(logits, p, temperature=1.0):
-    """Takes one more if the sum is exactly p, and the first alone if p is 1."""
+    """Takes one more if the sum is exactly p, and only the first if p is 1."""
 
     def keep(row, sums):
         last = np.argmax(sums > p, axis=-1)[..., None]
@@ -162,5 +162,5 @@ def one_more_where_the_sum_is_p(logits, p, temperature=1.0):
 
 @wrong("top_p", "https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/203", names="tail")
 def condition_turned_round(logits, p, temperature=1.0):
-    """Turns the condition round, and keeps the tokens from the sum p on."""
+    """Reverses the condition, and keeps the tokens from the sum p on."""
     return nucleus(logits, p, temperature, lambda row, sums: sums >= p)
