@@ -42,7 +42,7 @@ def functions_to_test(
             such as those that keep the promise of the test's docstring, but not that of the exercise.
         wrong: slugs of its known mistakes, or further wrong functions with what they do.
         at_home: names of harms for the public key.
-        right_at_home: names of harmless changes for the public key, for tests that reject other right functions than
+        right_at_home: names of harmless changes for the public key, for tests that reject right functions other than
             the student's own.
 
     Raises:

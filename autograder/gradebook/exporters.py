@@ -31,7 +31,7 @@ class CsvExporter(ExportPlugin):
         write_table(self.table(grades), Path(self.to or "grades.csv"))
 
     def _roster(self) -> RosterFile:
-        """Return what is stored of earlier rosters; nothing without a parent.
+        """Return what is stored about earlier rosters; nothing without a parent.
 
         The parent is the course, or nbgrader's own export command, which has the course.
         """

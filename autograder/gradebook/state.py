@@ -39,7 +39,7 @@ _REASONS = {
 
 
 class ClassState:
-    """What is recorded of a class.
+    """What is recorded about a class.
 
     marks: student id -> the marks in the gradebook. points: the maximum, None if the gradebook does not have it.
     counting: how the chapter counts.

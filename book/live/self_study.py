@@ -22,7 +22,7 @@ from autograder.release.gate import Secrets, secrets_of_book
 from autograder.release.lending import exercises_of_book, lent_files, lent_helpers
 from check.key import to_bytes
 
-SEED = 1706_03762  # public, as the seed of a release is; readers without a class get other numbers than a class
+SEED = 1706_03762  # public, as the seed of a release is; readers without a class get different numbers from a class
 KEYS = "check/keys"
 HELPERS = "solutions/helpers.json"
 README = """\

@@ -4,8 +4,8 @@
     python -m autograder.exercises.dictionary.make_entries /usr/share/wordnet /usr/share/doc/wordnet-base/copyright
 
 writes `chapters/definitions.npz`, which readers get and which has the merges of the book's model, and `withheld.npz`
-beside this script, with which weights are graded. WordNet's license asks that its notice goes with every copy, so both
-files contain it, and the first has it beside it as a text.
+beside this script, with which weights are graded. WordNet's license requires its notice to go with every copy, so both
+files contain it, and a text file beside the first repeats it.
 
 Synonyms share a gloss, and 44% of the entries share theirs with another entry. So a split by words would put glosses
 of the withheld entries into the training, word for word. The split is by gloss: no part shares a gloss with another.

@@ -86,7 +86,7 @@ def shifted_queries(x, params, n_heads):
 @modern_layer.mistake("lets the heads of a group take turns")
 def interleaved(x, params, n_heads):
     """In your layer head h reads the keys of group h modulo n_groups. Neighbouring heads share a group: heads 0, 1, ...
-    read the first one. `np.tile` and `concatenate` copy the other way than `np.repeat`."""
+    read the first one. `np.tile` and `concatenate` copy in a different order from `np.repeat`."""
     copies = "np.repeat(shared, n_heads // n_groups, axis=-3)"
     return changed((copies, "np.concatenate([shared] * (n_heads // n_groups), axis=-3)"))(x, params, n_heads)
 

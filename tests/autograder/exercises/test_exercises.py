@@ -41,7 +41,7 @@ SECRET_SEEDS = (20_260_101, 7)
 
 @cache
 def key_of(exercise: Exercise, seed: int):
-    """A key that several tests look at, and none changes."""
+    """A key that several tests look at but none changes."""
     return make_key(exercise, seed)
 
 

@@ -1,4 +1,4 @@
-"""The last hint of an exercise: an explanation as to a colleague at a whiteboard, without code."""
+"""The last hint of an exercise: an explanation as you would give it to a colleague at a whiteboard, without code."""
 
 import ast
 import re
