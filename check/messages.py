@@ -79,6 +79,17 @@ def replacements(result: Result) -> Iterator[str]:
         yield f"Grading used correct versions of {names} instead of yours, which are wrong."
 
 
+def for_report(result: Result) -> str:
+    """Return lines for a report about the feedback on an exercise, in the book's own words.
+
+    Other sentences may quote the student's code, for example the line that raised an exception.
+    """
+    assert result.verdict
+    lines = [f"Exercise: {result.function}", f"Verdict: {result.verdict.kind}, on the case “{result.case}”"]
+    lines += (f"Known mistake: {mistake.name}" for mistake in result.mistakes)
+    return "\n".join(lines)
+
+
 def first_fault(result: Result) -> str:
     """Return the sentence about the first fault of an exercise that fails, with the name of its case."""
     assert result.verdict

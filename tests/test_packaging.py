@@ -17,6 +17,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from autograder import version
+
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PROJECT = tomllib.loads(PYPROJECT)
@@ -237,12 +239,11 @@ def test_the_build_requirements_are_pinned():
     assert {canonicalize_name(Requirement(line).name) for line in PROJECT["build-system"]["requires"]} <= set(pins())
 
 
-def test_the_project_the_book_the_citation_and_the_changelog_name_one_version():
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+def test_the_project_the_citation_and_the_changelog_name_one_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest = re.search(r"^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$", changelog, re.MULTILINE)[1]
-    assert {config["sphinx"]["config"]["version"], citation["version"], newest} == {PROJECT["project"]["version"]}
+    assert {citation["version"], newest} == {PROJECT["project"]["version"]} == {version.version()}
 
 
 # -------------------------------------------------------------------------------------------- containers
@@ -271,8 +272,8 @@ def test_make_rejects_an_older_python_in_one_sentence():
     recipe = re.search(r"^\t\$\(PYTHON\) -c '([^']+)'$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[
         1
     ]
-    for version, sentences in (((3, 10, 13), 1), ((3, 11, 0), 0), ((3, 12, 1), 0)):
-        old = f"import sys; sys.version_info = {version}; {recipe}"
+    for python, sentences in (((3, 10, 13), 1), ((3, 11, 0), 0), ((3, 12, 1), 0)):
+        old = f"import sys; sys.version_info = {python}; {recipe}"
         done = subprocess.run([sys.executable, "-Sc", old], capture_output=True, text=True)
         assert done.returncode == sentences and done.stdout == ""
         assert done.stderr.count("\n") == done.stderr.count("needs Python 3.11 or newer; this is 3.10.") == sentences

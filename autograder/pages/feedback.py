@@ -12,12 +12,14 @@ from typing import Any
 from markupsafe import Markup
 from nbconvert.exporters import TemplateExporter
 from nbformat.notebooknode import NotebookNode
-from traitlets import Unicode
+from traitlets import Unicode, default
 
 from autograder.chapter.chapter import section_address
 from autograder.pages.code import highlighted, omission
 from autograder.pages.safe_markdown import safe_markdown
-from check.messages import first_fault, replacements, sentence_as_html
+from autograder.problem_reports import configured_address, report_link, report_template
+from autograder.version import version
+from check.messages import first_fault, for_report, replacements, sentence_as_html
 from check.scoring import Result
 from check.weights_file import WEIGHTS
 from check.words import listed
@@ -47,6 +49,8 @@ class FeedbackExporter(TemplateExporter):
 
     book = Unicode("", help="address of the built book; if set, sections to reread are links to it").tag(config=True)
 
+    report_to = Unicode(help="where students report a problem; by default as `_config.yml` says").tag(config=True)
+
     file_extension = Unicode(".html")
     output_mimetype = "text/html"
     template_name = Unicode("feedback").tag(config=True, affects_template=True)
@@ -55,16 +59,22 @@ class FeedbackExporter(TemplateExporter):
         super().__init__(**{"extra_template_basedirs": [str(TEMPLATES)]} | options)
         sources = [Path(__file__).with_name(name) for name in ("feedback.py", "safe_markdown.py", "code.py")]
         sources += sorted((TEMPLATES / self.template_name).glob("*"))
-        self.edition = hashlib.sha256(b"".join(file.read_bytes() for file in sources) + self.book.encode()).hexdigest()
+        settings = "\n".join([self.book, report_template(self.report_to), version()])
+        self.edition = hashlib.sha256(b"".join(file.read_bytes() for file in sources) + settings.encode()).hexdigest()
+
+    @default("report_to")
+    def _configured_address(self) -> str:
+        return configured_address()
 
     def from_notebook_node(  # type: ignore[override]  # TemplateExporter returns text, Exporter a notebook
         self, nb: NotebookNode, resources: dict[str, Any] | None = None, **options: Any
     ) -> tuple[str, dict[str, Any]]:
         """Return the page and its resources. The page contains its edition; a page of another edition is out of date.
 
-        The edition is a digest of the code and the templates that make the page, and of the book's address.
+        The edition is a digest of the code and the templates that make the page, of the addresses of the book and of
+        reports, and of the version.
         """
-        resources = self._init_resources({**(resources or {}), "edition": self.edition})
+        resources = self._init_resources({**(resources or {}), "edition": self.edition, "version": version()})
         for preprocessor in self._preprocessors:
             nb, resources = preprocessor(nb, resources)
         return self.template.render(nb=nb, resources=resources).lstrip("\n"), resources
@@ -77,15 +87,21 @@ class FeedbackExporter(TemplateExporter):
         yield "highlighted", highlighted
         yield "omission", omission
         yield "first_fault", first_fault
+        yield "for_report", for_report
         yield "replacements", replacements
         yield "section", section
         yield "next_step", next_step
         yield "address", self._address
+        yield "report", self._report
         yield "waits", lambda grade: grade.auto_score is None and grade.manual_score is None
 
     def _address(self, title: str, chapter: str) -> str:
         """Return the address of a section, as Sphinx names it, or "" if the book has no address."""
         return section_address(self.book, chapter, title) if self.book else ""
+
+    def _report(self, subject: str, about: str) -> str:
+        """Return a link for a report about the page or an exercise of it, or "" if there is no address."""
+        return report_link(report_template(self.report_to), subject, about)
 
 
 def section(result: Result) -> str:

@@ -10,12 +10,11 @@ from calendar import timegm
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-import yaml
-
 from autograder.authoring.hand_in import hand_in_of
 from autograder.chapter.chapter import Chapter, section_addresses
 from autograder.layout import REPO, solution_modules
 from autograder.release.cell_needs import exercises_needed, imports
+from autograder.version import release_date, version
 from check.bundle_data import Notebook
 from check.key import Key, to_bytes
 from check.weights_file import WEIGHTS
@@ -63,7 +62,7 @@ def files(chapter: Chapter, keys: Iterable[Key], repo: Path = REPO, due: str = "
         **{picture: (repo / "chapters" / picture).read_bytes() for picture in chapter.pictures},
         **_data(sources, repo),
         "requirements.txt": _requirements(_pins(repo), imported).encode(),
-        "README.txt": _readme(chapter, due).encode(),
+        "README.txt": _readme(chapter, due, repo).encode(),
     }
 
 
@@ -127,8 +126,7 @@ def _release_time(repo: Path) -> int:
     """Return SOURCE_DATE_EPOCH if it is set, otherwise the release date in CITATION.cff, in seconds since 1970."""
     if epoch := os.environ.get("SOURCE_DATE_EPOCH"):  # https://reproducible-builds.org/specs/source-date-epoch/
         return max(int(epoch), timegm((1980, 1, 1, 0, 0, 0)))  # zip files cannot store an earlier time
-    citation = yaml.safe_load((repo / "CITATION.cff").read_text(encoding="utf-8"))
-    return timegm(citation["date-released"].timetuple())
+    return timegm(release_date(repo).timetuple())
 
 
 def _imports(source: str) -> Iterator[str]:
@@ -157,7 +155,8 @@ def _requirements(pins: dict[str, str], imported: set[str]) -> str:
     return "\n".join([*lines, f"# optional, for the cells that compare with PyTorch:\n# torch=={pins['torch']}", ""])
 
 
-def _readme(chapter: Chapter, due: str) -> str:
-    title = f"The Transformer by Hand: chapter {chapter.number}, {chapter.name.partition('_')[2]}"
+def _readme(chapter: Chapter, due: str, repo: Path) -> str:
+    word = chapter.name.partition("_")[2]
+    title = f"The Transformer by Hand {version(repo)}: chapter {chapter.number}, {word}"
     readme = README.format(title=title, underline="=" * len(title), name=chapter.name)
     return f"{readme}\n{due}\n" if due else readme

@@ -25,6 +25,7 @@ EXTENSIONS = (
     "book.extensions.search",
     "book.extensions.link_previews",
     "book.extensions.not_found_page",
+    "book.extensions.page_footer",
     "book.live.live_pages",
     "book.live.launch_buttons",
     "book.forms.epub",

@@ -8,6 +8,9 @@ from typing import Any
 
 from sphinx.environment import BuildEnvironment
 
+from autograder.problem_reports import QUESTION
+from autograder.version import version as version_of_book
+
 KEY = "live page"  # in Sphinx's metadata of a page, which Sphinx stores between builds
 FRONT = "front page"  # in the same metadata, for the page with the first exercise
 
@@ -105,6 +108,11 @@ def for_progress(pages: Iterable[LivePage], last_lent: int) -> dict[str, Any]:
             for page in sorted(pages, key=lambda page: page.number)
         ]
     }
+
+
+def for_reports(template: str) -> dict[str, str] | None:
+    """Return what a page's script must know to report a problem. template: from `report_template`; "" for None."""
+    return {"template": template, "version": version_of_book(), "question": QUESTION} if template else None
 
 
 def for_front_page(page: FrontPage) -> dict[str, Any]:

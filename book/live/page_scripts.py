@@ -22,7 +22,7 @@ from autograder.release.lending import last_lent_chapter, lent_files
 from book.live import assets
 from book.live.assets import PYODIDE_LOCK
 from book.live.built_files import OUT, copy_stored, store, write_all_chapters, write_scripts, write_service_worker
-from book.live.page_data import FRONT, KEY, for_front_page, for_map, for_page, for_progress, live_pages
+from book.live.page_data import FRONT, KEY, for_front_page, for_map, for_page, for_progress, for_reports, live_pages
 
 MAP = "chapters/exercises"  # the page that lists all exercises, and marks those that pass
 MISTAKES = "chapters/mistakes"
@@ -87,6 +87,7 @@ class Scripts:
             config |= {
                 "bundle": f"{up}/{page.bundle}",
                 "root": "../" * docname.count("/"),
+                "report": for_reports(app.config.report_to),
                 "python": [PYODIDE_LOCK, *_assets(when=None)],
                 "drawing": _assets(when="figures"),
                 "bytes": _bytes_to_load(Path(app.outdir, OUT), self.folder, page.bundle),

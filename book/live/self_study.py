@@ -20,14 +20,15 @@ from autograder.layout import chapter_names, solution_modules
 from autograder.release.cell_needs import imports
 from autograder.release.gate import Secrets, secrets_of_book
 from autograder.release.lending import exercises_of_book, lent_files, lent_helpers
+from autograder.version import version
 from check.key import to_bytes
 
 SEED = 1706_03762  # public, as the seed of a release is; readers without a class get different numbers from a class
 KEYS = "check/keys"
 HELPERS = "solutions/helpers.json"
 README = """\
-The Transformer by Hand: all chapters, for studying alone
-=========================================================
+{title}
+{underline}
 1. Install what the notebooks need, in this folder (Python 3.11 or newer; `python3 --version` shows yours):
      Linux, macOS:  python3 -m venv .venv ; .venv/bin/pip install -r requirements.txt
      Windows:       py -m venv .venv & .venv\\Scripts\\pip install -r requirements.txt
@@ -85,9 +86,14 @@ def all_chapters(bundles: Iterable[dict[str, bytes]], last_lent: int) -> dict[st
         | {
             HELPERS: json.dumps(helpers, sort_keys=True).encode(),
             "requirements.txt": "".join(sorted(requirements)).encode(),
-            "README.txt": (README + (README_ON_LENDING if lent else "")).encode(),
+            "README.txt": (_readme() + (README_ON_LENDING if lent else "")).encode(),
         }
     )
+
+
+def _readme() -> str:
+    title = f"The Transformer by Hand {version()}: all chapters, for studying alone"
+    return README.format(title=title, underline="=" * len(title))
 
 
 def helper_functions(chapter: Chapter) -> dict[str, str]:

@@ -6,6 +6,7 @@ import { coded, linkSections, make } from "./elements.js";
 import { openWhatWaitsFor } from "./opening.js";
 import { config } from "./page_data.js";
 import { python } from "./python.js";
+import { offerToReport } from "./report.js";
 import { storedExercise, storeExercise } from "./storage.js";
 import { Tabs } from "./two_tabs.js";
 import { unsolvedEarlier, wayOut } from "./unsolved.js";
@@ -138,7 +139,7 @@ export class Exercise extends Cell {
     this.output.replaceChildren(...parts);
   }
 
-  showAnswer({ passed, nodes, headline, diagnosis, error, broken, out, skipped, waits }, source) {
+  showAnswer({ passed, nodes, headline, diagnosis, report, error, broken, out, skipped, waits }, source) {
     if (waits.length) return this.showWaiting(waits);
     const parts = [...printed({ out, error, skipped }), ...this.offerToClean(error)];
     if (nodes.length) {
@@ -149,6 +150,7 @@ export class Exercise extends Cell {
     if (!passed && broken.length) {
       parts.push(make("p", {}, `Not available here, because their code above raises an error: ${broken.join(", ")}.`));
     }
+    parts.push(...offerToReport({ name: this.name, report, message: `${headline}\n${diagnosis}`, source }));
     parts.forEach(linkSections);
     this.showOutput(parts);
     this.state.failed = passed ? 0 : this.state.failed + 1;

@@ -14,6 +14,7 @@ from check.allowed_imports import is_allowed
 from check.calling import suggestion
 from check.checking import NoPyTorch, checked
 from check.magics import without_magics
+from check.messages import for_report
 from check.words import not_installed
 
 from .own_solutions import Namespace, Reader, compiled, file_of, runs, solutions_by
@@ -27,16 +28,17 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     A job has "name", the exercise; "cells", a list of (name, source) of the page's exercises down to this one; "setup",
     a source; "earlier" and "helpers", as a Reader takes them.
 
-    The answer has "passed"; "html", "headline" and "diagnosis" of the feedback, "" if there is none; "out", the printed
-    text; "skipped", the notebook commands in the cell; "error", the part of a traceback that shows the reader's code;
-    "line", the line of the cell in which an exception was raised, or None; "broken", the names of the cells above that
-    raise an exception; "waits", the names of the functions that the exercise called and the reader has not written.
+    The answer has "passed"; "html", "headline" and "diagnosis" of the feedback, and "report", what a report says about
+    it without the reader's code, "" if there is none; "out", the printed text; "skipped", the notebook commands in the
+    cell; "error", the part of a traceback that shows the reader's code; "line", the line of the cell in which an
+    exception was raised, or None; "broken", the names of the cells above that raise an exception; "waits", the names of
+    the functions that the exercise called and the reader has not written.
     """
     *above, (name, text) = job["cells"]
     source, skipped = without_magics(text)
     namespace: Namespace = {"__name__": "__main__"}
-    answer: dict[str, Any] = {"passed": False, "html": "", "headline": "", "diagnosis": "", "error": "", "line": None}
-    answer |= {"skipped": list(skipped), "broken": []}
+    answer: dict[str, Any] = {"passed": False, "line": None, "skipped": list(skipped), "broken": []}
+    answer |= dict.fromkeys(("html", "headline", "diagnosis", "report", "error"), "")
     reader = Reader(job["earlier"], job["helpers"])
     with solutions_by(reader), captured_output() as out:
         exec(compiled("setup", job["setup"]), namespace)
@@ -73,6 +75,7 @@ def _feedback(name: str, namespace: Namespace) -> dict[str, Any]:
         "html": feedback.html,
         "headline": headline,
         "diagnosis": diagnosis,
+        "report": "" if feedback.result.passed else for_report(feedback.result),
         "line": in_cell,
     }
 

@@ -11,6 +11,7 @@ import sys
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from hypothesis import given, settings
@@ -28,6 +29,7 @@ from autograder.gradebook.coursedir import open_coursedir
 from autograder.layout import chapter_names
 from autograder.pages import code, feedback
 from autograder.pages.safe_markdown import MATHML_ATTRIBUTES, MAX_SOURCE, TAGS, safe_markdown
+from autograder.version import version
 from check.faults import KINDS, Verdict
 from check.scoring import Result
 from tests.conftest import CHAPTER
@@ -167,6 +169,28 @@ def test_sections_become_links_at_the_next_run_once_the_book_has_an_address(grad
     assert row.reused and not row.written
     page = page_of(course, "mistake-1").read_text(encoding="utf-8")
     assert 'href="https://book.example/html/chapters/01_attention.html#from-scores-to-weights-the-softmax"' in page
+
+
+def test_students_report_an_explanation_without_their_code_once_there_is_an_address(graded_class, pages, tmp_path):
+    course = shutil.copytree(graded_class[2], tmp_path / "course")
+    with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
+        config.write('c.FeedbackExporter.report_to = "help@uni.example.org"\n')
+    class_run.grade_class(course, CHAPTER, students=["mistake-1", "raises"])
+    links = {
+        student: [urlsplit(link) for link in re.findall(r'href="(mailto:[^"]+)"', page_of(course, student).read_text())]
+        for student in ("mistake-1", "raises")
+    }
+    bodies = {student: [parse_qs(unescape(link.query))["body"][0] for link in links[student]] for student in links}
+    about, whole_page = bodies["mistake-1"]
+    assert about.startswith("Exercise: softmax\nVerdict: value, on the case “")
+    assert f"Known mistake: normalises over the rows' axis\nVersion: {version()}\n" in about
+    assert whole_page.startswith(f"Feedback on: {CHAPTER}\nVersion: {version()}\n")
+    line = re.search(r"\(line \d+: <code>(.+?)</code>|\(line \d+: ([^)]+)", page_of(course, "raises").read_text())
+    assert line and not any((line[1] or line[2]) in body for body in bodies["raises"]), "the report quotes no line"
+
+
+def test_a_page_names_the_version_and_links_to_no_report_without_an_address(pages):
+    assert text_of(pages["mistake-1"]).endswith(f"Made with version {version()} of the autograder.")
 
 
 # ------------------------------------------------------------------------------- small, offline, harmless

@@ -27,6 +27,7 @@ from autograder.layout import REPO, chapter_names
 from autograder.release import bundle
 from autograder.release.build import released_files
 from autograder.release.publish import publish
+from autograder.version import version
 from tests.autograder.release.small_repo import CHAPTER, by_grade_id, change
 
 CHECK = REPO / "check"
@@ -59,11 +60,18 @@ def test_a_bundle_has_exactly_the_expected_files(built):
     keys = {f"check/keys/{e.name}.npz" for e in read_chapter(CHAPTER, repo).exercises}
     code = {file.relative_to(REPO).as_posix() for file in CHECK.rglob("*.py")}
     code.add(f"check/chapters/{CHAPTER}.json")
-    assert files == keys | code | {f"{CHAPTER}.ipynb", "figures.py", "colours.py", "requirements.txt", "README.txt"}
+    assert files == keys | code | {
+        f"{CHAPTER}.ipynb",
+        "figures.py",
+        "colours.py",
+        "requirements.txt",
+        "README.txt",
+    }
     with zipfile.ZipFile(course / "release" / f"{CHAPTER}.zip") as archive:
         assert archive.namelist() == sorted(files)
     assert "numpy==" in (folder / "requirements.txt").read_text()
-    assert len((folder / "README.txt").read_text().splitlines()) == 13
+    readme = (folder / "README.txt").read_text().splitlines()
+    assert len(readme) == 13 and readme[0].startswith(f"The Transformer by Hand {version(repo)}: chapter 1, ")
 
 
 def test_check_has_no_file_that_neither_notebooks_nor_pages_need():

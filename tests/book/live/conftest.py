@@ -51,6 +51,7 @@ print("shown")
 import torch
 ```
 """
+REPORT_TO = "https://form.example/new?title={subject}&text={body}"
 ROLE = re.compile(r"\{[\w:]+\}`([^<`]*?)\s*(?:<[^>]*>)?`")
 
 
@@ -126,6 +127,7 @@ def book(python_for_pages, made_once):
         write_book(folder)
         with (folder / "chapters" / "01_attention.md").open("a", encoding="utf-8") as file:
             file.write(FOLDED)
+        configure(folder, lambda config: config["sphinx"]["config"].update(report_to=REPORT_TO))
         build_book(folder)
 
     return made_once("book of exercises", make)

@@ -106,6 +106,12 @@ def test_an_exercise_waits_for_an_earlier_one_until_it_is_solved_or_borrowed(new
     assert masking.run("masked_softmax").passes
 
 
+def test_a_book_without_an_address_for_reports_offers_none(new_reader):
+    attention = new_reader("01_attention")
+    assert not attention.run("softmax", WRONG).passes
+    assert attention.ask("softmax", "box.querySelector('.live-report') === null")
+
+
 @pytest.mark.thorough("exercises that borrow and cells that wait are each tested")
 @only_in_chromium
 def test_a_cell_of_the_book_runs_with_a_borrowed_function(new_reader, browser):
