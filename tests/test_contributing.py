@@ -121,7 +121,7 @@ def files_named(docstring):
 @pytest.mark.parametrize(
     "page",
     [
-        *("README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+        *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
         *("benchmarks/README.md", "autograder/hub/deploy/README.md", "autograder/hub/deploy/OTHER_HUBS.md"),
     ],
 )
