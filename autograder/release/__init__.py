@@ -4,7 +4,7 @@
 faults, makes the notebook (`notebook.py`) and the files beside it (`bundle.py`), runs nbgrader, and lets `gate.py`
 search the result for leaks. `secret_bodies.py` finds the bodies of solutions in any text, and says how much of a body
 is a leak. `lending.py` says which solutions the book lends, `cell_needs.py` which exercises a cell needs, and
-`at_hand.py` which earlier functions an exercise calls.
+`at_hand.py` which earlier functions an exercise calls. `tutor.md` is what a bundle asks of coding agents.
 """
 
 from autograder.layout import do_without_address_checks

@@ -26,6 +26,7 @@ EXTENSIONS = (
     "book.extensions.link_previews",
     "book.extensions.not_found_page",
     "book.extensions.page_footer",
+    "book.extensions.tutor_files",
     "book.live.live_pages",
     "book.live.launch_buttons",
     "book.forms.epub",

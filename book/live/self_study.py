@@ -36,6 +36,7 @@ README = """\
 3. Replace each `raise NotImplementedError`, run the cell, and run the check(...) below it.
 4. If a check fails, reread the section of the notebook that it names.
 5. Keep all notebooks in this folder: a later one uses the functions that you wrote in the earlier ones.
+A coding agent that you open in this folder reads AGENTS.md, which asks it to explain and to write no exercise.
 PyTorch is optional: the few cells that compare with it tell you if it is missing.
 """
 README_ON_LENDING = """

@@ -57,10 +57,11 @@ def test_a_bundle_has_exactly_the_expected_files(built):
     repo, course = built
     folder = course / "release" / CHAPTER
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
+    tutor = {"AGENTS.md", "CLAUDE.md", "GEMINI.md"}
     keys = {f"check/keys/{e.name}.npz" for e in read_chapter(CHAPTER, repo).exercises}
     code = {file.relative_to(REPO).as_posix() for file in CHECK.rglob("*.py")}
     code.add(f"check/chapters/{CHAPTER}.json")
-    assert files == keys | code | {
+    assert files == keys | code | tutor | {
         f"{CHAPTER}.ipynb",
         "figures.py",
         "colours.py",
@@ -71,7 +72,7 @@ def test_a_bundle_has_exactly_the_expected_files(built):
         assert archive.namelist() == sorted(files)
     assert "numpy==" in (folder / "requirements.txt").read_text()
     readme = (folder / "README.txt").read_text().splitlines()
-    assert len(readme) == 13 and readme[0].startswith(f"The Transformer by Hand {version(repo)}: chapter 1, ")
+    assert len(readme) == 14 and readme[0].startswith(f"The Transformer by Hand {version(repo)}: chapter 1, ")
 
 
 def test_check_has_no_file_that_neither_notebooks_nor_pages_need():
