@@ -49,6 +49,9 @@ c.Autograde.autograde_preprocessors = ["autograder.gradebook.plugin.SaveScores"]
 # If a student hands in several times, the last graded attempt counts, or the best one:
 # c.Attempts.counts = "best"
 
+# All exercises of a chapter count, or those that `autograder assign` chooses:
+# c.Assigned.exercises = {"01_attention": ["softmax", "attention"]}
+
 # --------------------------------------------------------- nbgrader generate_feedback and formgrader
 c.GenerateFeedback.exporter_class = "autograder.pages.feedback.FeedbackExporter"
 c.GenerateFeedback.preprocessors = ["autograder.gradebook.plugin.ReadGradebook"]

@@ -32,24 +32,26 @@ def calendar(*weeks: Sequence[str]) -> Shown:
     return indexes.table_of(("Week", "Pages", "Core path", "Everything"), rows, f"a calendar of {len(weeks)} weeks")
 
 
-def assignment(chapter: str, add: Sequence[str] = (), drop: Sequence[str] = ()) -> indexes.Markdown:
-    """List the exercises of a chapter to assign and those to skip, with their points and minutes.
+def assignment(chapter: str, add: Sequence[str] = ()) -> indexes.Markdown:
+    """List the exercises of a chapter to assign and those to skip, with their points and minutes, and the command.
 
     Args:
         chapter: "01_attention".
         add: exercises off the core path to assign, by name.
-        drop: exercises on the core path to skip, by name.
 
     Raises:
-        ValueError: the chapter has no such exercise off, or on, its core path.
+        ValueError: the chapter has no such exercise off its core path.
     """
     core = {card.function for card in cards(core_path(_text(chapter)))}
     names = [name for name, entry in _listed().items() if entry.chapter == chapter]
-    if not set(add) <= set(names) - core or not set(drop) <= core:
-        raise ValueError(f"{chapter}: add {list(add)} from off the core path, drop {list(drop)} from the core path")
-    assigned = [name for name in names if name in {*core, *add} - {*drop}]
+    if not set(add) <= set(names) - core:
+        raise ValueError(f"{chapter}: add {list(add)} from off the core path")
+    assigned = [name for name in names if name in {*core, *add}]
     skipped = [name for name in names if name not in assigned]
-    return indexes.Markdown(f"{_sentence('Assign', assigned)}\n\n{_sentence('Skip', skipped)}")
+    command = " ".join([f"autograder assign {chapter} --core", *(["--add", *add] if add else [])])
+    return indexes.Markdown(
+        f"{_sentence('Assign', assigned)}\n\n{_sentence('Skip', skipped)}\n\n**Command:** `{command}`"
+    )
 
 
 def hardest() -> Shown:

@@ -24,23 +24,29 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="with --into: multiply scores, so that the chapter's points become the maximum that the platform has",
     )
+    parser.add_argument("--exercises", action="store_true", help="with --to csv: add a column for each exercise")
     parser.add_argument("--output", type=Path, default=Path("grades.csv"), metavar="FILE", help="default: grades.csv")
 
 
 def run(options: Namespace) -> int:
     """Return 0 if the table is complete, and 1 if some students with a score have no row in the platform's table."""
-    from autograder.gradebook.exporters import export_grades
+    from autograder.gradebook.exporters import export_exercises, export_grades
 
     chapters = released_chapters(options.course, options.chapters)
     if options.title and (not options.into or len(options.chapters) != 1):
         raise UserError("--as TITLE gives one chapter's title on Canvas: name one chapter, and add --into FILE")
     if options.scale and not options.into:
         raise UserError("--scale needs --into FILE: only the platform's own table says what its maximum is")
+    if options.exercises and (options.to != "csv" or options.into):
+        raise UserError("--exercises needs --to csv: Canvas and Moodle have one score for each chapter")
     if not chapters:
         raise UserError(f"no chapter is released in {options.course}: run `autograder release CHAPTER` first")
     if options.into:
         return _fill_in(options, chapters)
-    export_grades(options.course, options.to, chapters, options.output)
+    if options.exercises:
+        export_exercises(options.course, chapters, options.output)
+    else:
+        export_grades(options.course, options.to, chapters, options.output)
     print(options.output)
     return 0
 

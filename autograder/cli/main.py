@@ -10,6 +10,7 @@ from pathlib import Path
 
 from autograder.cli import (
     answer,
+    assign,
     audit,
     certificates,
     collect,
@@ -37,6 +38,7 @@ from check.words import shown
 COMMANDS = {
     "release": release,
     "roster": roster,
+    "assign": assign,
     "due": due,
     "extend": extend,
     "collect": collect,

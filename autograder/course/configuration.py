@@ -1,12 +1,19 @@
-"""Set up a course folder, and read its configuration of nbgrader, without importing nbgrader, which takes seconds."""
+"""Set up a course folder, and read and change its nbgrader_config.py.
 
+This does not import nbgrader, which takes seconds.
+"""
+
+import ast
 from contextlib import suppress
 from pathlib import Path
+from pprint import pformat
+from typing import Any
 
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.course.files import write_atomically
+from autograder.course.files import replacing, write_atomically
+from autograder.errors import UserError
 from autograder.layout import REPO
 
 
@@ -34,6 +41,34 @@ def set_up_course(course: Path, repo: Path = REPO) -> None:
     path = course / "nbgrader_config.py"
     if not path.exists():
         write_atomically(path, _COURSE_CONFIG.format(repo=str(repo.absolute())))
+
+
+def set_option(course: Path, option: str, value: Any) -> None:
+    """Set an option in a course's nbgrader_config.py; an empty value removes it.
+
+    option: such as "Assigned.exercises". Raises UserError if the file sets it in another way than `c.OPTION = value`.
+    """
+    set_up_course(course)
+    path, target = course / "nbgrader_config.py", f"c.{option}"
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    earlier = [statement for statement in ast.parse(text).body if target in ast.unparse(statement)]
+    if len(earlier) > 1 or not all(_sets(target, statement) for statement in earlier):
+        raise UserError(f"{path}, line {earlier[0].lineno}, sets {target} in a way of its own: change it there")
+    at = slice(earlier[0].lineno - 1, earlier[0].end_lineno) if earlier else slice(len(lines), None)
+    lines[at] = [f"{target} = {pformat(value, width=100, sort_dicts=False)}"] if value else []
+    with replacing(path) as part:
+        part.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def _sets(target: str, statement: ast.stmt) -> bool:
+    """Return whether a statement does nothing but set an option to a value that is written out."""
+    if not isinstance(statement, ast.Assign) or [ast.unparse(node) for node in statement.targets] != [target]:
+        return False
+    with suppress(ValueError):
+        ast.literal_eval(statement.value)
+        return True
+    return False
 
 
 _COURSE_CONFIG = """\

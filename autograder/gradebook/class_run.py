@@ -62,6 +62,8 @@ def grade_class(
     Raises:
         NoSubmissions: there is no submission, or none of these students.
         NotReleased: the chapter is not released, or the gradebook does not know the release.
+        UserError: nbgrader_config.py assigns exercises that the chapter lacks, or in a dry run others than those that
+            count.
         SandboxUnavailable: there is no place to run student code in.
         Busy: another command is running in this course.
         Incomplete: something failed that no student caused; it holds the rows of the other submissions.
@@ -72,12 +74,18 @@ def grade_class(
         grader = open_queue(course, chapter, client, sandbox=sandbox, force=force)
         grader.expect(paths.values())
         # Importing nbgrader takes seconds; meanwhile the first sandboxes run.
+        from autograder.gradebook.assigning import follow_assignment, refuse_outdated
         from autograder.gradebook.assignments import refuse_unregistered
+        from autograder.gradebook.coursedir import open_coursedir
+        from autograder.gradebook.engine import usable_gradebook
         from autograder.gradebook.regrading import gather, gradable
         from autograder.gradebook.write import write_class
 
         try:
             refuse_unregistered(course, chapter)
+            coursedir = open_coursedir(course, chapter)
+            with usable_gradebook(coursedir) as gradebook:
+                (refuse_outdated if dry_run else follow_assignment)(gradebook, coursedir)
         except Busy as error:  # another program holds the gradebook
             raise Incomplete([], [str(error)]) from error
         if not dry_run:

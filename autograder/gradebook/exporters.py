@@ -3,27 +3,30 @@
 nbgrader export --exporter=autograder.gradebook.exporters.CanvasExporter --to=grades.csv
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExportPlugin
 
+from autograder.course.handout import exercise_of, load_handout
 from autograder.course.lock import require_course
 from autograder.course.roster_file import RosterFile, load_roster
+from autograder.gradebook.assigning import refuse_outdated
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.engine import usable_gradebook
 from autograder.gradebook.queries import known_students, read_grades
+from autograder.gradebook.voiding import points_of_cells
 from autograder.platforms.filled_tables import Filled, fill_canvas, fill_moodle
-from autograder.platforms.grade_tables import Grades, canvas_table, csv_table, moodle_table, write_table
+from autograder.platforms.grade_tables import Grades, Row, canvas_table, csv_table, moodle_table, write_table
 from autograder.platforms.sheets import Sheet
 
 
 class CsvExporter(ExportPlugin):
     """A row for each student and chapter."""
 
-    table = staticmethod(csv_table)
+    table: Callable[[Grades], Iterator[Row]] = staticmethod(csv_table)
 
     def export(self, gradebook: Gradebook) -> None:
         """Write the table to `to`, or to grades.csv."""
@@ -54,7 +57,7 @@ class MoodleExporter(CsvExporter):
 EXPORTERS = {"csv": CsvExporter, "canvas": CanvasExporter, "moodle": MoodleExporter}
 
 
-def export_grades(course: Path, to: str, chapters: Iterable[str], output: Path) -> None:
+def export_grades(course: Path, to: str, chapters: Collection[str], output: Path) -> None:
     """Write the grades of some chapters, or of all if none is named.
 
     to: a name in EXPORTERS. Raises UserError, Busy.
@@ -62,7 +65,15 @@ def export_grades(course: Path, to: str, chapters: Iterable[str], output: Path) 
     require_course(course)
     coursedir = open_coursedir(course, "")
     with usable_gradebook(coursedir) as gradebook:
+        _refuse_outdated(gradebook, course, chapters)
         EXPORTERS[to](parent=coursedir, to=str(output), assignment=list(chapters)).export(gradebook)
+
+
+def export_exercises(course: Path, chapters: Collection[str], output: Path) -> None:
+    """Write the grades of some released chapters as CSV, with a column for each exercise. Raises UserError, Busy."""
+    grades = final_grades(course, chapters)
+    cells = [cell for chapter in chapters for cell in points_of_cells(load_handout(course, chapter))]
+    write_table(csv_table(grades, [*dict.fromkeys(map(exercise_of, cells))]), output)
 
 
 def fill_in(
@@ -80,6 +91,7 @@ def fill_in(
     require_course(course)
     roster = load_roster(course)
     with usable_gradebook(open_coursedir(course, "")) as gradebook:
+        _refuse_outdated(gradebook, course, chapters)
         grades = read_grades(gradebook, chapters, roster=roster)
         known = known_students(gradebook, roster)
     if to == "canvas":
@@ -97,4 +109,10 @@ def final_grades(course: Path, chapters: Collection[str]) -> Grades:
     """
     require_course(course)
     with usable_gradebook(open_coursedir(course, "")) as gradebook:
+        _refuse_outdated(gradebook, course, chapters)
         return read_grades(gradebook, chapters, roster=load_roster(course))
+
+
+def _refuse_outdated(gradebook: Gradebook, course: Path, chapters: Collection[str]) -> None:
+    for chapter in chapters or [assignment.name for assignment in gradebook.assignments]:
+        refuse_outdated(gradebook, open_coursedir(course, chapter))

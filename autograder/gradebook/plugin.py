@@ -17,6 +17,7 @@ from traitlets import Enum
 
 from autograder.course.lock import course_lock
 from autograder.errors import UserError
+from autograder.gradebook.assigning import follow_assignment
 from autograder.gradebook.best_attempt import Choice, attempt_chooser
 from autograder.gradebook.counting import save_scores
 from autograder.gradebook.coursedir import student_file
@@ -58,6 +59,8 @@ class SubmissionExporter(NotebookExporter):
             with course_lock(self._root), connected() as client:
                 self._grader = open_queue(self._root, course.assignment_id, client, sandbox=self.sandbox)
                 self._grader.try_workers()
+                with usable_gradebook(course) as gradebook:
+                    follow_assignment(gradebook, course)
             self._grader.expect(Path(file) for files in autograde.assignments.values() for file in files)
             with usable_gradebook(course) as gradebook:
                 self.state = ClassState(gradebook, course, self._grader.reports)

@@ -22,6 +22,7 @@ from sqlalchemy.orm import Query
 
 from autograder.course.comments import FILE as COMMENTS
 from autograder.course.comments import keys_in
+from autograder.course.handout import exercise_of
 from autograder.course.roster_file import RosterFile
 from autograder.platforms.grade_tables import Column, Grades, Person, Score
 from autograder.platforms.known_students import KnownStudent
@@ -114,7 +115,7 @@ def read_grades(
     wanted = [chapter for chapter in gradebook.assignments if not chapters or chapter.name in chapters]
     wanted.sort(key=lambda chapter: chapter.name)
     marks = _marks(gradebook)
-    scores = [_final_scores(gradebook, marks.get(chapter.name, {}), chapter.name) for chapter in wanted]
+    scores = [_final_scores(gradebook, marks.get(chapter.name, {}), chapter) for chapter in wanted]
     return Grades(
         tuple(Column(chapter.name, chapter.duedate, chapter.max_score) for chapter in wanted),
         tuple(
@@ -129,12 +130,16 @@ def read_grades(
     )
 
 
-def _final_scores(gradebook: Gradebook, marks: Mapping[str, Marks], chapter: str) -> dict[str, Score]:
+def _final_scores(gradebook: Gradebook, marks: Mapping[str, Marks], chapter: Assignment) -> dict[str, Score]:
     """Return student -> score in a chapter, for the submissions in which every exercise has a score."""
-    times = handed_in_and_due(gradebook, chapter)
+    times = handed_in_and_due(gradebook, chapter.name)
+    counted = {cell.name for notebook in chapter.notebooks for cell in notebook.grade_cells if cell.max_score}
     of_each = {student: marks.get(student, Marks()) for student in times}
     return {
-        student: Score(rounded(of.raw), rounded(of.penalty), rounded(of.total), times[student][0])
+        student: Score(
+            *(rounded(of.raw), rounded(of.penalty), rounded(of.total), times[student][0]),
+            {exercise_of(cell): mark.score for cell, mark in of.cells.items() if cell in counted or mark.score},
+        )
         for student, of in of_each.items()
         if all(mark.is_graded for mark in of.cells.values())
     }

@@ -116,10 +116,10 @@ def grading_record(coursedir: CourseDirectory, student: str) -> dict[str, Any]:
     return _autograded(coursedir, student).get("metadata", {}).get("autograder", {})
 
 
-def computed_score(coursedir: CourseDirectory, student: str, exercise: str) -> float | None:
-    """Return the score that grading computed for an exercise; None without a notebook, until it is graded again."""
+def computed_scores(coursedir: CourseDirectory, student: str) -> dict[str, float]:
+    """Return exercise -> the score that grading computed; {} without a notebook, until it is graded again."""
     results = map(Result.from_json, grading_record(coursedir, student).get("results", ()))
-    return next((min(result.earned, result.points) for result in results if result.function == exercise), None)
+    return {result.function: min(result.earned, result.points) for result in results}
 
 
 @dataclass(frozen=True)

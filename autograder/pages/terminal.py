@@ -40,7 +40,7 @@ def class_table(
     table = []
     for row in rows:
         name = [shown(names.get(row.student, ""))] if names else []
-        table.append([shown(row.student), *name, *_scores(marks_shown[row.student], [*checks, *by_hand])])
+        table.append([shown(row.student), *name, *_scores(marks_shown[row.student], [*checks, *by_hand], voids)])
     parts = [tabulate(table, headers=heads, floatfmt="g", disable_numparse=[0, 1] if names else [0])]
 
     differences = {row.student: "; ".join(marks_shown[row.student].differences(row.report, voids)) for row in rows}
@@ -65,7 +65,8 @@ def _points(result: Result, voids: Voids) -> str:
     """Return an exercise's points in the maximum, for the heading of its column."""
     cell = check_cell(result.function)
     points = voids.points(cell, result.points)
-    return ", ".join([*([f"{points:g}"] if points else []), *(["void"] if cell in voids.cells else [])])
+    kind = ["optional" if cell in voids.optional else "void"] if cell in voids.cells else []
+    return ", ".join([*([f"{points:g}"] if points else []), *kind])
 
 
 def _with_name(student: str, names: Mapping[str, str]) -> str:
@@ -94,9 +95,12 @@ def _most_frequent_mistake(rows: Sequence[StudentRow]) -> str:
     return ", ".join(f"{function} {name} ({number})" for (function, name), number in students.most_common(1))
 
 
-def _scores(marks: Marks, names: Iterable[str]) -> list[float | None]:
-    cells = map(marks.cells.get, names)
-    return [*(mark.score if mark and mark.is_graded else None for mark in cells), marks.total]
+def _scores(marks: Marks, names: Iterable[str], voids: Voids) -> list[float | None]:
+    """Return a score for each cell, and the total. An optional cell has none, unless points were given by hand."""
+    cells = {name: marks.cells.get(name) for name in names}
+    scores = [mark.score if mark and mark.is_graded else None for mark in cells.values()]
+    shown = [score if score or name not in voids.optional else None for name, score in zip(cells, scores, strict=True)]
+    return [*shown, marks.total]
 
 
 def summary(rows: Sequence[StudentRow]) -> str:

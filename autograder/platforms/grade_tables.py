@@ -7,8 +7,8 @@ score.
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -36,13 +36,15 @@ class Column:
 class Score:
     """One student's score in one chapter.
 
-    raw: before the penalty for being late. penalty: points taken off. final: the score that counts.
+    raw: before the penalty for being late. penalty: points taken off. final: the score that counts. exercises: name ->
+    points, which add up to `raw`; without those that count neither in a score nor in the maximum.
     """
 
     raw: float
     penalty: float
     final: float
     handed_in: datetime | None
+    exercises: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,16 +74,21 @@ class Grades:
     people: tuple[Person, ...]
 
 
-def csv_table(grades: Grades) -> Iterator[Row]:
-    """Yield a row for each student and chapter, with the columns of nbgrader's own exporter."""
+def csv_table(grades: Grades, exercises: Sequence[str] = ()) -> Iterator[Row]:
+    """Yield a row for each student and chapter, with the columns of nbgrader's own exporter.
+
+    exercises: those that get a column of their own, on the right.
+    """
     headers = "assignment duedate timestamp student_id last_name first_name email"
-    yield [*headers.split(), "raw_score", "late_submission_penalty", "score", "max_score"]
+    yield [*headers.split(), "raw_score", "late_submission_penalty", "score", "max_score", *exercises]
     for number, column in enumerate(grades.columns):
         for person in grades.people:
             score = person.scores[number]
             names = [person.id, person.last_name, person.first_name, person.email]
             scores = [score.raw, score.penalty, score.final] if score else [None] * 3
-            yield [column.name, column.due, score.handed_in if score else None, *names, *scores, column.points]
+            of_each = [score.exercises.get(exercise) if score else None for exercise in exercises]
+            handed_in = score.handed_in if score else None
+            yield [column.name, column.due, handed_in, *names, *scores, column.points, *of_each]
 
 
 def canvas_table(grades: Grades) -> Iterator[Row]:

@@ -19,20 +19,23 @@ from autograder.authoring.make_key import public_key
 from autograder.chapter.chapter import Chapter, read_chapter, section_addresses
 from autograder.chapter.targets import Targets, read_targets
 from autograder.course.configuration import set_up_course
+from autograder.course.handout import Handout, exercise_of
 from autograder.course.seed import secret_seed
 from autograder.errors import UserError
+from autograder.gradebook.assigning import follow_assignment
 from autograder.gradebook.assignments import generate
 from autograder.gradebook.changed_cells import adapt_cells
 from autograder.gradebook.coursedir import CourseDirectory, open_coursedir
 from autograder.gradebook.deadlines import due_sentences
 from autograder.gradebook.engine import Gradebook, usable_gradebook
 from autograder.gradebook.queries import registered_notebook
-from autograder.gradebook.voiding import store_maximum
+from autograder.gradebook.voiding import points_of_cells, store_maximum
 from autograder.layout import REPO
 from autograder.release import bundle, gate
 from autograder.release.doctor import faults
 from autograder.release.notebook import source_notebook, to_bytes
 from autograder.release.record import files_in, published_paths
+from autograder.scores.assigned import assigned_exercises
 from check import scoring
 from check.key import Key
 from check.measuring import outcomes_of
@@ -79,6 +82,9 @@ def _publish(gradebook: Gradebook, coursedir: CourseDirectory, chapter: Chapter,
         source, released, zipped = published = published_paths(chapter.name)
         (staging / zipped).write_bytes(bundle.zipped(_contents(staging / released), repo))
         _refuse_unsound(chapter, keys, staging / source, staging / released)
+        notebook = nbformat.read(staging / released / f"{chapter.name}.ipynb", 4)
+        graded = [exercise_of(cell) for cell in points_of_cells(Handout(chapter.name, notebook))]
+        assigned_exercises(coursedir.config, chapter.name, graded)  # refuses one that the chapter lacks
         if leaks := gate.scan([staging / "release"], gate.secrets_of_bundle(chapter, secret_seed(course), repo)):
             raise ReleaseRefused(
                 "\n".join([f"{chapter.name} is not released, because it gives away:", *map(str, leaks)])
@@ -86,12 +92,13 @@ def _publish(gradebook: Gradebook, coursedir: CourseDirectory, chapter: Chapter,
 
         changed = not all(_same(staging / path, course / path) for path in published)
         if changed or not registered_notebook(gradebook, chapter.name):
-            adapt_cells(gradebook, coursedir, nbformat.read(staging / released / f"{chapter.name}.ipynb", 4))
+            adapt_cells(gradebook, coursedir, notebook)
             gradebook.db.rollback()  # what it has read, because nbgrader now writes in a session of its own
             generate(staging, chapter.name, repo, coursedir.db_url)
             for path in published:
                 _move(staging / path, course / path, staging / "old")
         store_maximum(gradebook, course, chapter.name)
+        follow_assignment(gradebook, coursedir)
         for left_behind in {*course.glob(".release-*")} - {staging}:  # by killed runs, with solutions
             shutil.rmtree(left_behind)
         return changed

@@ -1,7 +1,8 @@
-"""Which exercises of a chapter are void because their question was wrong, and how their points count instead.
+"""Which exercises of a chapter do not count as released, and how their points count instead.
 
-course/voided.json stores what nbgrader cannot: that an exercise is void, in which way, and the scores that instructors
-had given for it by hand before.
+An exercise is void because its question was wrong, or optional because it is not assigned. course/voided.json stores
+what nbgrader cannot: that an exercise is void or optional, and the scores that instructors had given for it by hand
+before.
 """
 
 from collections.abc import Mapping
@@ -12,8 +13,9 @@ from typing import Literal
 from autograder.course.files import read_json, write_json
 from autograder.course.handout import check_cell, exercise_of
 from autograder.grading.report import Report
+from check.words import listed
 
-Kind = Literal["credit-all", "drop"]
+Kind = Literal["credit-all", "drop", "optional"]
 
 
 @dataclass(frozen=True)
@@ -26,19 +28,19 @@ class ByHand:
 
 @dataclass(frozen=True)
 class Void:
-    """A void exercise. by_hand: student -> the points given by hand before the exercise became void."""
+    """A void or optional exercise. by_hand: student -> the points given by hand before it became so."""
 
     kind: Kind
     by_hand: Mapping[str, ByHand] = field(default_factory=dict)
 
     def counted(self, points: float) -> float:
-        """Return how many of its points a void exercise adds to each score and to the maximum."""
+        """Return how many of its points the exercise adds to each score and to the maximum."""
         return points if self.kind == "credit-all" else 0.0
 
 
 @dataclass(frozen=True)
 class Voids:
-    """The void exercises of one chapter: name of the graded cell -> Void."""
+    """The void and optional exercises of one chapter: name of the graded cell -> Void."""
 
     cells: Mapping[str, Void] = field(default_factory=dict)
 
@@ -58,32 +60,40 @@ class Voids:
         """Return how many points the exercises of a report add to the maximum."""
         return sum(self.points(check_cell(result.function), result.points) for result in report.results)
 
+    @property
+    def optional(self) -> list[str]:
+        """The graded cells that are not assigned."""
+        return [cell for cell, void in self.cells.items() if void.kind == "optional"]
+
     def sentence(self, cell: str) -> str:
-        """Return what students and instructors need to know about a void exercise."""
-        return f"`{exercise_of(cell)}` is void: {_EFFECTS[self.cells[cell].kind]}."
+        """Return what students and instructors need to know about one of these exercises."""
+        return f"`{exercise_of(cell)}` is {_EFFECTS[self.cells[cell].kind]}."
 
     @property
     def sentences(self) -> list[str]:
-        """A sentence about each void exercise."""
-        return list(map(self.sentence, self.cells))
+        """A sentence about each void exercise, and one about all optional exercises."""
+        void = [self.sentence(cell) for cell in self.cells if cell not in self.optional]
+        optional = [f"`{exercise_of(cell)}`" for cell in self.optional]
+        return void + ([f"Optional, not graded: {listed(optional, len(optional))}."] if optional else [])
 
 
 _EFFECTS: dict[Kind, str] = {
-    "credit-all": "everyone who handed in gets its full points",
-    "drop": "it counts neither in the score nor in the maximum",
+    "credit-all": "void: everyone who handed in gets its full points",
+    "drop": "void: it counts neither in the score nor in the maximum",
+    "optional": "optional, not graded",
 }
 
 
 def load_voids(course: Path, chapter: str) -> Voids:
-    """Return the void exercises of a chapter. Raises UserError for a damaged file."""
+    """Return the void and optional exercises of a chapter. Raises UserError for a damaged file."""
     return Voids(_load(course).get(chapter, {}))
 
 
-def save_void(course: Path, chapter: str, cell: str, void: Void | None) -> None:
-    """Store that an exercise is void; None if it is not."""
+def save_voids(course: Path, chapter: str, changes: Mapping[str, Void | None]) -> None:
+    """Store how some exercises count from now on; None for those that count as released."""
     everything = _load(course)
-    others = {other: kept for other, kept in everything.get(chapter, {}).items() if other != cell}
-    everything[chapter] = others | ({cell: void} if void else {})
+    cells = {**everything.get(chapter, {}), **changes}
+    everything[chapter] = {cell: void for cell, void in cells.items() if void}
     write_json(_file(course), everything)
 
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
+from autograder.course.handout import check_cell
 from autograder.course.roster_file import load_roster
 from autograder.course.teams import load_teams
+from autograder.gradebook.assigning import refuse_outdated
 from autograder.gradebook.coursedir import CourseDirectory
 from autograder.gradebook.engine import Gradebook
 from autograder.gradebook.queries import known_students, read_book
@@ -22,7 +24,10 @@ from autograder.scores.which_attempt import which_counts
 
 @dataclass(frozen=True)
 class Grading:
-    """One grading of a file. why: a sentence about what had changed since the grading before it."""
+    """One grading of a file. earned: its computed score, with the exercises that count today.
+
+    why: a sentence about what had changed since the grading before it.
+    """
 
     time: float
     earned: float
@@ -58,8 +63,15 @@ class Entry:
 
     @property
     def computed(self) -> float:
-        """The score that grading computed, with the void exercises."""
+        """The score that grading computed, with the void and optional exercises."""
         return Marks.graded(self.report, self.voids).raw
+
+    @property
+    def is_perfect(self) -> bool:
+        """Whether every assigned exercise is solved."""
+        optional = self.voids.optional
+        assigned = [result for result in self.report.results if check_cell(result.function) not in optional]
+        return all(result.earned == result.points for result in assigned)
 
     @property
     def points(self) -> float:
@@ -87,7 +99,11 @@ class Class:
 
 
 def read_class(gradebook: Gradebook, coursedir: CourseDirectory, paths: Mapping[str, Path]) -> Class:
-    """Return the class of a chapter, without withdrawn students. paths: student id -> submitted file."""
+    """Return the class of a chapter, without withdrawn students. Raises UserError if its scores are out of date.
+
+    paths: student id -> submitted file.
+    """
+    refuse_outdated(gradebook, coursedir)
     course, chapter = Path(coursedir.root), coursedir.assignment_id
     roster = load_roster(course)
     paths = {student: path for student, path in paths.items() if student not in roster.withdrawn}
@@ -100,8 +116,8 @@ def read_class(gradebook: Gradebook, coursedir: CourseDirectory, paths: Mapping[
         for student, notebook in notebooks.items()
         if (report := find(notebook.record.get("report", "")))
     }
-    book, histories = read_book(gradebook), _histories(reports.folder, find)
     voids, counts = load_voids(course, chapter), which_counts(coursedir.config)
+    book, histories = read_book(gradebook), _histories(reports.folder, find, voids)
     teams = {student: team for team, members in load_teams(course, chapter).items() for student in members}
     return Class(
         chapter,
@@ -151,7 +167,7 @@ def _entry(
     )
 
 
-def _histories(folder: Path, find: Callable[[str], Report | None]) -> dict[str, tuple[Grading, ...]]:
+def _histories(folder: Path, find: Callable[[str], Report | None], voids: Voids) -> dict[str, tuple[Grading, ...]]:
     """Return the digest of a submitted file -> its gradings, oldest first. find: returns the report of that name."""
     files = sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
     last_reports: dict[str, Report] = {}
@@ -161,7 +177,7 @@ def _histories(folder: Path, find: Callable[[str], Report | None]) -> dict[str, 
             submission = report.made_from["submission"]
             last = last_reports.get(submission)
             why = (changes(last, report) or "graded again") if last else "graded for the first time"
-            grading = Grading(file.stat().st_mtime, report.earned, why)
+            grading = Grading(file.stat().st_mtime, Marks.graded(report, voids).raw, why)
             histories[submission] = (*histories.get(submission, ()), grading)
             last_reports[submission] = report
     return histories

@@ -89,7 +89,7 @@ def outcomes(exercises: Sequence[ExerciseCount]) -> str:
 
 def class_map(entries: Sequence[Entry], exercises: Sequence[ExerciseCount]) -> str:
     """Return a map as SVG: a row for each student, best first, a column for each aspect, coloured by outcome."""
-    best_first = sorted(entries, key=lambda entry: (-entry.score, -entry.report.earned))
+    best_first = sorted(entries, key=lambda entry: (-entry.score, -entry.computed))
     columns = [(exercise.name, aspect.name) for exercise in exercises for aspect in exercise.aspects]
     colours = np.zeros((len(entries), len(columns), 4))
     for row, entry in enumerate(best_first):

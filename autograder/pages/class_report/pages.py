@@ -15,6 +15,7 @@ from urllib.parse import quote
 from jinja2 import Environment
 from markupsafe import Markup
 
+from autograder.course.handout import check_cell
 from autograder.pages.class_report import alike, cohorts, counts, figures
 from autograder.pages.class_report.entries import Class
 from autograder.pages.instructor import templates
@@ -86,6 +87,7 @@ def _environment() -> Environment:
         "percent": lambda share: f"{100 * share:.0f}%",
         "verdict": lambda result: Markup(as_html(result)),
         "kind": KINDS.__getitem__,
+        "check_cell": check_cell,
         "day": lambda time: f"{datetime.fromtimestamp(time):%-d %B %Y}",
         "address": lambda student: quote(page_name(student)),
     }
@@ -105,7 +107,7 @@ def _values(group: Class) -> dict[str, Any]:
         "group": group,
         "points": max(entry.points for entry in entries),
         "median": statistics.median(entry.score for entry in entries),
-        "n_perfect": sum(entry.report.earned == entry.report.points for entry in entries),
+        "n_perfect": sum(entry.is_perfect for entry in entries),
         "exercises": exercises,
         "misconceptions": counts.misconceptions(entries),
         "unfair_aspects": counts.unfair_aspects(entries),

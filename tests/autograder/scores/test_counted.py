@@ -1,4 +1,4 @@
-"""A score is counted in one place: dry run, best attempt, the rows of the gradebook and exports agree."""
+"""A score is counted in one place: dry run, best attempt, the rows of the gradebook, exports, report and page agree."""
 
 from datetime import datetime, timedelta
 
@@ -8,22 +8,29 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from nbgrader.api import Gradebook
 
-from autograder.course.handout import check_cell, load_handout
+from autograder.course.configuration import set_option
+from autograder.course.handout import check_cell, exercise_of, load_handout
+from autograder.gradebook.assigning import follow_assignment, refuse_outdated
 from autograder.gradebook.best_attempt import Choice, _BestAttempt
 from autograder.gradebook.counting import Counting, save_scores, store_penalties
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.deadlines import set_due
 from autograder.gradebook.forecast import forecasts
-from autograder.gradebook.queries import read_grades
-from autograder.gradebook.state import ClassState
+from autograder.gradebook.page_values import page_values
+from autograder.gradebook.queries import read_book, read_grades
+from autograder.gradebook.state import Autograded, ClassState
 from autograder.gradebook.submission_rows import record_submissions, submission_rows
+from autograder.gradebook.voiding import points_of_cells, set_kinds
 from autograder.grading.queue import Graded
 from autograder.grading.report import Report, Reports
+from autograder.pages.class_report import entries
+from autograder.platforms.grade_tables import canvas_table, csv_table, moodle_table
 from autograder.release.publish import publish
+from autograder.scores.assigned import NAME
 from autograder.scores.hand_in_times import TIMESTAMP, timestamp_text
 from autograder.scores.late import Step
 from autograder.scores.rows import StudentRow
-from autograder.scores.voids import Void, load_voids, save_void
+from autograder.scores.voids import load_voids
 from check.scoring import Result
 from tests.autograder.gradebook.graded_course import open_gradebook
 from tests.autograder.gradebook.test_by_hand import REPORT
@@ -52,15 +59,17 @@ def course(tmp_path_factory):
 
 
 def set_up(gradebook, course, data):
-    """Void exercises, set the rules for late work, hand in late, and give points by hand, all at random."""
+    """Assign a part, void exercises, set the rules for late work, hand in late, and give points by hand, at random."""
     released = load_handout(course, CHAPTER)
-    cells = [*map(check_cell, released.graded), "report"]
-    for cell in load_voids(course, CHAPTER).cells:
-        save_void(course, CHAPTER, cell, None)
-    for cell, kind in data.draw(
-        st.dictionaries(st.sampled_from(cells), st.sampled_from(["credit-all", "drop"]))
-    ).items():
-        save_void(course, CHAPTER, cell, Void(kind))
+    coursedir, cells = open_coursedir(course, CHAPTER), [*map(check_cell, released.graded), "report"]
+    assigned = data.draw(st.just(cells) | st.lists(st.sampled_from(cells), min_size=1, unique=True))
+    set_kinds(gradebook, coursedir, dict.fromkeys(cells))
+    set_option(course, NAME, {CHAPTER: [exercise_of(cell) for cell in assigned]} if assigned is not cells else {})
+    coursedir = open_coursedir(course, CHAPTER)
+    follow_assignment(gradebook, coursedir)
+    refuse_outdated(gradebook, coursedir)
+    kinds = data.draw(st.dictionaries(st.sampled_from(assigned), st.sampled_from(["credit-all", "drop"])))
+    set_kinds(gradebook, coursedir, kinds)
     shares = sorted(data.draw(st.lists(st.sampled_from([0.9, 0.5, 1 / 3, 0.1]), max_size=2, unique=True)), reverse=True)
     set_due(gradebook, course, CHAPTER, DUE, tuple(Step(share, 100.0 * n) for n, share in enumerate(shares, 1)))
     when = DUE + timedelta(seconds=data.draw(st.integers(-50, 250)))
@@ -74,14 +83,16 @@ def set_up(gradebook, course, data):
         for name, position in released.graded.items()
         if (points := released.points(position)) is not None
     ]
-    return when, Report("0" * 64, CHAPTER, "", (), (), tuple(results), 0.0, {})
+    points = points_of_cells(released)
+    maximum = sum(points[cell] for cell in assigned if kinds.get(cell) != "drop")
+    return when, Report("0" * 64, CHAPTER, "", (), (), tuple(results), 0.0, {"submission": "1"}), maximum
 
 
 def agree(course, data):
     coursedir = open_coursedir(course, CHAPTER)
     folder = course / "submitted" / "ada" / CHAPTER
     with Gradebook(coursedir.db_url) as gradebook:
-        when, report = set_up(gradebook, course, data)
+        when, report, maximum = set_up(gradebook, course, data)
         row = StudentRow("ada", report, "new", False, False, load_voids(course, CHAPTER))
         (forecast,) = forecasts(gradebook, coursedir, [row])
         state = ClassState(gradebook, coursedir, Reports(course / "reports" / CHAPTER))
@@ -95,19 +106,35 @@ def agree(course, data):
         by_grade_id["report"].source = "An answer that only people can grade."
         save_scores(submission_rows(gradebook, CHAPTER, "ada"), Counting(coursedir), "ada", report, notebook)
         gradebook.db.commit()
-        ((exported,),) = (person.scores for person in read_grades(gradebook).people)
+        grades = read_grades(gradebook)
+        ((exported,),) = (person.scores for person in grades.people)
         ada = gradebook.find_submission(CHAPTER, "ada")
         stored = max(0.0, ada.score - ada.late_submission_penalty)
 
         total = forecast.after.total
         assert of_attempt == pytest.approx(total, abs=1e-8)
         assert (stored, ada.late_submission_penalty) == pytest.approx((total, forecast.after.penalty), abs=1e-8)
-        text = submission_rows(gradebook, CHAPTER, "ada").grades["report"]
+        rows = submission_rows(gradebook, CHAPTER, "ada")
+        notebook.metadata["autograder"]["results"] = report.to_json()["results"]
+        page = page_values(notebook, rows, state.notices("ada"))
+        entry = entries._entry(
+            "ada", report, Autograded({}, {}, ()), read_book(gradebook), {}, load_voids(course, CHAPTER)
+        )
+        assert [page["score"], entry.score] == pytest.approx([total, total], abs=1e-8)
+        of_texts = state.counting.points_of_texts
+        seen = (forecast.points, row.points + of_texts, ada.max_score, page["points"], entry.points)
+        assert {*seen, grades.columns[0].points} == {maximum}
+        text = rows.grades["report"]
         if text.auto_score is None and text.manual_score is None:
             assert exported is None
         else:
             seen = (exported.raw, exported.penalty, exported.final)
             assert seen == pytest.approx((ada.score, forecast.after.penalty, total), abs=1e-8)
+            names = [exercise_of(cell) for cell in rows.grades]
+            line = dict(zip(*csv_table(grades, names), strict=True))
+            assert sum(line[name] or 0 for name in names) == pytest.approx(line["raw_score"], abs=1e-8)
+            for table in (canvas_table, moodle_table):
+                assert [*table(grades)][-1][-1] == line["score"] == exported.final
         store_penalties(gradebook, coursedir, [ada])
         gradebook.db.refresh(ada)
         assert ada.late_submission_penalty == pytest.approx(forecast.after.penalty, abs=1e-8)

@@ -57,9 +57,10 @@ def test_a_section_that_is_gone_is_named():
 
 
 def test_an_assignment_adds_to_the_core_path_what_is_off_it():
-    assign, skip = repr(lessons.assignment("01_attention", add=["copies_predecessor"])).split("\n\n")
+    assign, skip, command = repr(lessons.assignment("01_attention", add=["copies_predecessor"])).split("\n\n")
     assert "(18 points, 55 minutes)" in assign and "copies_predecessor" in assign
     assert "(4 points, 20 minutes)" in skip and "repaired_attention" in skip
+    assert command == "**Command:** `autograder assign 01_attention --core --add copies_predecessor`"
     with pytest.raises(ValueError, match="01_attention: add"):
         lessons.assignment("01_attention", add=["softmax"])
 
