@@ -7,10 +7,11 @@
     -m fast                   keeps the tests of `make check`; `is_fast` says which those are
     --exercise NAME           keeps the tests that get this exercise, or its name, as a parameter
 
-Every run reports how many tests it left out.
+Every run reports how many tests it left out, and once for each reason how many it skipped.
 """
 
 import time
+from collections import Counter
 from functools import cache
 from types import SimpleNamespace
 
@@ -121,3 +122,10 @@ def pytest_testnodedown(node):
     reporter = node.config.pluginmanager.get_plugin("terminalreporter")
     count = getattr(node, "workeroutput", {}).get("deselected", 0)
     reporter.stats["deselected"] = [SimpleNamespace() for _ in range(count)]  # pytest counts them
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Write one line for each reason to skip. pytest's `-rs` writes one for each place that is skipped for a reason."""
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.getreports("skipped"))
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"SKIPPED [{count}] {reason}")

@@ -92,10 +92,32 @@ def test_thorough_tests_that_would_begin_too_late_are_skipped_loudly(pytester):
     pytester.makepyfile(TESTS)
 
     def outcomes(until):
-        result = pytester.runpytest_inprocess("-p", "tests.choosing", "-rs", f"--thorough-until={until}")
+        result = pytester.runpytest_inprocess("-p", "tests.choosing", f"--thorough-until={until}")
         return result, result.parseoutcomes()
 
     assert outcomes(time.time() + 10_000)[1] == {"passed": 13}
     result, late = outcomes(time.time() - 1)
     assert late == {"passed": 11, "skipped": 2}
     result.stdout.fnmatch_lines(["SKIPPED * NOT REACHED in time: *"])
+
+
+def test_a_run_has_one_line_for_each_reason_to_skip(pytester):
+    """Without a browser, `-rs` wrote 180 lines with three reasons."""
+    pytester.makeconftest("""
+import pytest
+
+@pytest.fixture
+def chromium(): pytest.skip("NO CHROMIUM. Install it.")
+""")
+    for name in ("pages", "forms"):
+        pytester.makepyfile(**{f"test_{name}": """
+import pytest
+
+def test_one(chromium): pass
+def test_two(chromium): pass
+@pytest.mark.skipif(True, reason="NOT ROOT.")
+def test_three(): pass
+"""})
+    result = pytester.runpytest_inprocess("-p", "tests.choosing")
+    skipped = [line for line in result.outlines if line.startswith("SKIPPED")]
+    assert skipped == ["SKIPPED [4] NO CHROMIUM. Install it.", "SKIPPED [2] NOT ROOT."]

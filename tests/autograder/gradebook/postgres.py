@@ -10,7 +10,7 @@ from pathlib import Path
 from autograder.sandbox import bubblewrap
 from tests.patience import SECONDS
 
-INSTALL = "Install a server, `apt-get install postgresql`, say."
+INSTALL = "Install it: `apt-get install postgresql`."
 
 
 def programs() -> Path | None:

@@ -80,7 +80,7 @@ def test_the_contents_of_the_epub_have_chapters_and_sections(epub):
 @pytest.mark.thorough("checks again, in a minute and a half, that the files are listed, valid and linked")
 def test_epubcheck_finds_no_error(epub, small_book):
     if not (program := shutil.which("epubcheck")):
-        pytest.skip("NO EPUBCHECK: the EPUB was not checked by it. Install it, `apt-get install epubcheck`, say.")
+        pytest.skip("NO EPUBCHECK: the EPUB was not checked by it. Install it: `apt-get install epubcheck`.")
     book = small_book / "_build" / "epub" / "transformer-by-hand.epub"
     command = ["java", "-jar", program] if zipfile.is_zipfile(program) else [program]  # Debian's program is a jar
     result = subprocess.run([*command, book], capture_output=True, text=True, timeout=SECONDS)

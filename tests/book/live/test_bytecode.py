@@ -71,6 +71,6 @@ def test_a_page_gets_each_module_in_one_form_and_the_lock_file_its_hash(python_f
 @pytest.mark.thorough("the hashes already show that the bytecode is that of the locked files")
 def test_the_same_files_give_the_same_bytecode(python_for_pages):
     if shutil.which("node") is None:
-        pytest.skip("NO NODE: the bytecode was not made again")
+        pytest.skip("NO NODE: the bytecode was not made again. Install it: `apt-get install nodejs`.")
     bytecode = make.compiled({name: path.read_bytes() for name, path in python_for_pages.items()})
     assert members(stored.FILE.read_bytes()) == bytecode

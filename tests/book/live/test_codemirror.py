@@ -54,7 +54,7 @@ def test_the_editor_completes_public_names():
 def test_a_second_build_gives_the_same_bytes(tmp_path):
     npm = shutil.which("npm")
     if npm is None:
-        pytest.skip("NO NODE: CodeMirror was not built again")
+        pytest.skip("NO NODE: CodeMirror was not built again. Install it: `apt-get install nodejs npm`.")
     for file in CODEMIRROR.iterdir():
         if file.is_file():
             shutil.copy(file, tmp_path)
