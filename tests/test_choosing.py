@@ -110,14 +110,18 @@ import pytest
 def chromium(): pytest.skip("NO CHROMIUM. Install it.")
 """)
     for name in ("pages", "forms"):
-        pytester.makepyfile(**{f"test_{name}": """
+        pytester.makepyfile(
+            **{
+                f"test_{name}": """
 import pytest
 
 def test_one(chromium): pass
 def test_two(chromium): pass
 @pytest.mark.skipif(True, reason="NOT ROOT.")
 def test_three(): pass
-"""})
+"""
+            }
+        )
     result = pytester.runpytest_inprocess("-p", "tests.choosing")
     skipped = [line for line in result.outlines if line.startswith("SKIPPED")]
     assert skipped == ["SKIPPED [4] NO CHROMIUM. Install it.", "SKIPPED [2] NOT ROOT."]

@@ -42,9 +42,9 @@ def test_the_guide_stays_short():
 
 @pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md", "Makefile"])
 def test_lines_fit_into_120_columns(file):
-    """Ruff checks Python's files."""
+    """Ruff checks Python's files. A row of a table cannot be wrapped."""
     lines = (REPO / file).read_text(encoding="utf-8").splitlines()
-    assert [line for line in lines if len(line) > MOST_COLUMNS] == []
+    assert [line for line in lines if len(line) > MOST_COLUMNS and not line.startswith("|")] == []
 
 
 @pytest.mark.parametrize("room", sorted(ROOMS), ids=lambda room: room.relative_to(REPO).as_posix())
