@@ -13,11 +13,11 @@ from solutions.backward import linear
 pytestmark = pytest.mark.autograder
 
 SAID = {
-    "values are judged, not derivations": ("chapters/course.md", "`linear_backward` that takes complex steps"),
+    "values are judged, not derivations": ("chapters/sandbox.md", "`linear_backward` that takes complex steps"),
     "no scheduler without certificates": ("chapters/course.md", "never use `tcp://` on a machine where students have"),
     "nor on a hub": ("autograder/hub/deploy/README.md", "never start a Dask scheduler with a `tcp://` address"),
     "other applications on the server": ("chapters/operating.md", "Give the book a host name of its own"),
-    "what a submission can read": ("chapters/course.md", "In `/proc` a submission can still read"),
+    "what a submission can read": ("chapters/sandbox.md", "In `/proc` a submission can still read"),
 }
 
 

@@ -6,7 +6,7 @@ from autograder.layout import REPO
 from autograder.sandbox import Limits
 
 pytestmark = pytest.mark.autograder
-PAGE = " ".join((REPO / "chapters" / "course.md").read_text(encoding="utf-8").split())
+PAGE = " ".join((REPO / "chapters" / "sandbox.md").read_text(encoding="utf-8").split())
 NUMBERS = {10: "ten"}
 LIMITS = Limits()
 
