@@ -13,7 +13,7 @@ Where an exercise asks for matrices, `measuring.py` compares what they do. Where
 the test, `harms/` changes the functions that it tries, and `verdicts_of_test.py` says what it accepts and rejects.
 Where it asks for a prediction, `predictions.py` compares the orders. `waiting_cells.py` says which exercise a cell
 waits for, `remaining.py` what is left to do, and `handing_in.py` packs trained weights into a notebook. `magics.py`
-comments out the notebook commands of a cell.
+comments out the notebook commands of a cell. `__main__.py` says whether a student's computer is ready.
 """
 
 import os

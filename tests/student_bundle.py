@@ -40,6 +40,7 @@ def main(bundle: Path) -> int:
         notebook = next(folder.glob("*.ipynb"))
         answer(notebook)
         python = installed(folder)
+        subprocess.run([python, "-m", "check"], cwd=folder, check=True)
         run(python, "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", str(notebook))
         wrong = problems(notebook)
     print("\n".join(wrong) or f"{bundle.name}: the notebook ran to the end, and its checks were right.")

@@ -28,6 +28,7 @@ README = """\
 1. Install what the notebook needs in this folder. You need Python 3.11 or newer; `python3 --version` shows yours.
      Linux, macOS:  python3 -m venv .venv ; .venv/bin/pip install -r requirements.txt
      Windows:       py -m venv .venv & .venv\\Scripts\\pip install -r requirements.txt
+   Test it:         .venv/bin/python -m check     (Windows: .venv\\Scripts\\python -m check) prints OK, or what to do.
 2. Open it:         .venv/bin/jupyter lab {name}.ipynb     (Windows: .venv\\Scripts\\jupyter)
 3. Replace each `raise NotImplementedError`, run the cell, then run the cell with check(...) below it.
 4. If a check stays red, reread the section of the notebook that it names. The last cell shows what is left to do.

@@ -72,7 +72,7 @@ def test_a_bundle_has_exactly_the_expected_files(built):
         assert archive.namelist() == sorted(files)
     assert "numpy==" in (folder / "requirements.txt").read_text()
     readme = (folder / "README.txt").read_text().splitlines()
-    assert len(readme) == 14 and readme[0].startswith(f"The Transformer by Hand {version(repo)}: chapter 1, ")
+    assert len(readme) == 15 and readme[0].startswith(f"The Transformer by Hand {version(repo)}: chapter 1, ")
 
 
 def test_check_has_no_file_that_neither_notebooks_nor_pages_need():
@@ -93,7 +93,7 @@ def test_check_has_no_file_that_neither_notebooks_nor_pages_need():
                 waiting += [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module.startswith("check."):
                 waiting.append(node.module.removeprefix("check."))
-    assert {CHECK / "notebook.py", *needed} == {file for file in CHECK.rglob("*.py") if file.stem != "__init__"}
+    assert {CHECK / "notebook.py", *needed} == {file for file in CHECK.rglob("*.py") if not file.stem.startswith("__")}
 
 
 def test_a_bundle_has_the_solutions_of_earlier_chapters(built):
