@@ -20,6 +20,8 @@ from check.key import Key, to_bytes
 from check.weights_file import WEIGHTS
 
 NEEDED = ("numpy", "matplotlib", "jupyterlab")  # by every notebook
+# The pinned NumPy has no wheel for this Python. `tests/autograder/release/wheels.py` asks for which there are wheels.
+NEWER_PYTHON, NEWER_NUMPY = "3.15", "numpy~=2.5"
 PINS = ("requirements.txt", "requirements-torch.txt")
 
 README = """\
@@ -170,6 +172,8 @@ def _requirements(pins: dict[str, str], imported: set[str]) -> str:
     packages = [*NEEDED, *sorted(imported & set(pins) - {*NEEDED, "torch"})]
     # With the marker, pip on an older Python says which Python is needed, instead of listing the versions it rejected.
     lines = [f'{name}=={pins[name]} ; python_version >= "3.11"' for name in packages]
+    lines[0] += f' and python_version < "{NEWER_PYTHON}"'
+    lines.insert(1, f'{NEWER_NUMPY} ; python_version >= "{NEWER_PYTHON}"')
     return "\n".join([*lines, f"# optional, for the cells that compare with PyTorch:\n# torch=={pins['torch']}", ""])
 
 

@@ -132,7 +132,7 @@ def test_an_older_python_reports_which_one_is_needed(built):
     needed = [Requirement(line) for line in lines if not line.startswith("#")]
     assert {requirement.name for requirement in needed} == {"numpy", "matplotlib", "jupyterlab"}
     for requirement in needed:
-        assert [requirement.marker.evaluate({"python_version": v}) for v in ("3.10", "3.11")] == [False, True]
+        assert not requirement.marker.evaluate({"python_version": "3.10"})
     source = (folder / "check" / "__init__.py").read_text()
     old = f"import sys; sys.version_info = (3, 9, 18); exec({source!r})"
     process = subprocess.run([sys.executable, "-c", old], cwd=folder, capture_output=True, text=True)
