@@ -29,7 +29,10 @@ _NUMBERS = re.compile(rb"\x93NUMPY.{4,8}\{'descr': '[<>|][bcf]\d+'", re.DOTALL) 
 _ZIPS = frozenset({".zip", ".epub", ".npz", ".whl"})
 _ENCODED = frozenset({".html", ".htm", ".xhtml", ".ipynb", ".json", ".js", ".svg", ".xml"})
 _PRIVATE_FILES = frozenset({"gradebook.db", "lti_key.pem", "secret_seed", "nbgrader_config.py"})
-_MARKER = re.compile(r"#+\s*(?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS|MARK SCHEME)|\"autograder\":\s*\{\s*\"stub\"")
+_MARKER = re.compile(
+    r"#+\s*(?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS|MARK SCHEME)|\"autograder\":\s*\{\s*\"stub\""
+    r"|Answers for instructors: do not publish"  # the title of instructors/answers.md
+)
 _PRINTED = re.compile(r"(?:<|&lt;)function ([\w.]+) at 0x")
 _IMPORTED = re.compile(r"\b(?:from|import)\s+solutions\.(\w+)|\bfrom\s+solutions\s+import\s+(\w+)")
 

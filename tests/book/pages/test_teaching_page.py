@@ -6,7 +6,7 @@ import lessons
 import numpy as np
 import pytest
 
-from autograder.layout import chapter_names
+from autograder.layout import chapter_names, exercise_names
 from solutions.attention import softmax
 from solutions.backward import softmax_backward
 from solutions.dictionary import costs
@@ -63,6 +63,26 @@ def test_an_assignment_adds_to_the_core_path_what_is_off_it():
     assert command == "**Command:** `autograder assign 01_attention --core --add copies_predecessor`"
     with pytest.raises(ValueError, match="01_attention: add"):
         lessons.assignment("01_attention", add=["softmax"])
+
+
+def test_the_numbers_on_the_board_are_right():
+    keys, values = np.array([[-1.0, 1], [1, 1], [0, -1]]), np.array([[-1.0, 0], [1, 0], [0, 1]])
+    scores = keys @ [1, 1] / np.sqrt(2)
+    exponentials = np.exp(scores)
+    rows = re.findall(r"^\| \*\w+\* .*\| (\S+) \| (\S+) \| (\S+) \|$", PAGE, re.MULTILINE)
+    shown = np.array([[float(number.replace("−", "-")) for number in row] for row in rows])
+    assert np.allclose(shown.T, [scores, exponentials, softmax(scores)], atol=5e-4)
+    assert f"the sum of the exponentials is {exponentials.sum():.3f}." in " ".join(PAGE.split())
+    assert "= ({:.3f}, {:.3f}).".format(*softmax(scores) @ values) in PAGE
+
+
+def test_six_weeks_have_twelve_lectures():
+    (table,) = re.findall(r"^\| Lecture \| Subject .*?\n\n", PAGE, re.MULTILINE | re.DOTALL)
+    chapters = [int(number) for number in re.findall(r"^\| \d+ \| Chapter (\d)", table, re.MULTILINE)]
+    assert chapters == [1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 9, 9]
+    assert set(re.findall(r"start `(\w+)`", table)) <= {
+        name for chapter in chapter_names() for name in exercise_names(chapter)
+    }
 
 
 def test_the_answers_to_the_paper_problems_are_right():
