@@ -5,11 +5,12 @@
 The commands run one after another in a copy of the committed files with a new virtual environment, so your own
 `_build` stays as it is. pip uses its cache. The script also lists the slowest tests.
 
-Then it serves the book in _build/html on this machine, and opens pages in Chromium with a processor four times as slow
-and an empty cache. Each FOLDER is another built book, for example that of an earlier commit; the books take turns. The
-script prints, for each page and book, the bytes of all files that the page loads, raw and as a server would zip them,
-and the medians of the time until the `load` event and of the blocking time. Blocking time adds up what each task takes
-beyond 50 ms, until the formulas are set. The benchmark asserts nothing.
+Then it serves the book in _build/html on this machine, and opens pages in Chromium as on a slow phone: a processor four
+times as slow, a network of 1.6 Mbit/s with a latency of 150 ms, and an empty cache. Each FOLDER is another built book,
+for example that of an earlier commit; the books take turns. The script prints, for each page and book, the bytes of all
+files that the page loads, raw and as a server would zip them, and the medians of the time until the first text, of the
+time until the `load` event, and of the blocking time. Blocking time adds up what each task takes beyond 50 ms, until
+the formulas are set. The benchmark asserts nothing.
 """
 
 import argparse
@@ -35,6 +36,7 @@ STEPS = {
     "example class": "example/summary.txt",
 }
 SLOWER = 4
+NETWORK = {"offline": False, "latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 90_000}  # ms, bytes/s
 PATIENCE = 300  # seconds, for a machine that does other work
 OBSERVE_TASKS = """
   window.tasks = [];
@@ -42,6 +44,7 @@ OBSERVE_TASKS = """
     .observe({type: "longtask"});
 """
 TIMES = """new Promise(requestIdleCallback).then(() => ({
+  text: performance.getEntriesByName("first-contentful-paint")[0].startTime,
   load: performance.getEntriesByType("navigation")[0].loadEventEnd,
   blocking: tasks.reduce((sum, duration) => sum + duration - 50, 0),
 }))"""
@@ -72,14 +75,15 @@ def kilobytes(files):
 
 
 def measure(browser, address, folder, page):
-    """Open a page and return [kB, kB zipped, seconds to load, seconds of blocking]."""
+    """Open a page and return [kB, kB zipped, seconds to text, to load, of blocking]."""
     from tests.browsers.tab import TYPESET
 
     browser.go(f"{address}/chapters/{page}.html")
     browser.wait("document.readyState === 'complete'", seconds=PATIENCE)
     browser.evaluate(TYPESET)
     times = browser.evaluate(TIMES)
-    return [*kilobytes(files(browser.requested_urls(), folder)), times["load"] / 1000, times["blocking"] / 1000]
+    seconds = [times[name] / 1000 for name in ("text", "load", "blocking")]
+    return [*kilobytes(files(browser.requested_urls(), folder)), *seconds]
 
 
 def times_of_make(with_tests):
@@ -100,7 +104,7 @@ def times_of_make(with_tests):
 
 
 def weights_of_pages(pages, books, runs):
-    """Return [page, book, kB, kB zipped, seconds to load, seconds of blocking] of each page in each book."""
+    """Return [page, book, kB, kB zipped, seconds to text, to load, of blocking] of each page in each book."""
     from book.forms.pdf import find_browser
     from book.serve import serving
     from tests.browsers.devtools import Browser
@@ -113,6 +117,7 @@ def weights_of_pages(pages, books, runs):
                 # A new browser has an empty cache and no compiled scripts.
                 with serving(folder) as address, Browser(find_browser()) as browser:
                     browser.send("Emulation.setCPUThrottlingRate", rate=SLOWER)
+                    browser.send("Network.emulateNetworkConditions", **NETWORK)
                     with browser.before_each_page(OBSERVE_TASKS):
                         measured[folder].append(measure(browser, address, folder, page))
         rows += [
@@ -135,7 +140,9 @@ def main():
     if not options.pages_only:
         print(tabulate(times_of_make(not options.no_test), headers=["", "seconds"], floatfmt=".1f"))
     rows = weights_of_pages(options.page or ["01_attention", "05_residual"], [*options.against, BOOK], options.runs)
-    print(tabulate(rows, headers=["page", "book", "kB", "kB zipped", "load, s", "blocking, s"], floatfmt=".2f"))
+    print(
+        tabulate(rows, headers=["page", "book", "kB", "kB zipped", "text, s", "load, s", "blocking, s"], floatfmt=".2f")
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Make the book's fonts: `python -m book.fonts.make FOLDER`, where FOLDER contains the packages that README.md names.
 
 It writes two style sheets that contain the fonts as data: one for the book, and one with few characters, which every
-feedback page contains. To change a font, change this file and not the style sheets.
+feedback page contains. Letters that no page contains are in files of their own, which a browser loads if a reader
+writes one. To change a font, change this file and not the style sheets.
 """
 
 import base64
@@ -9,6 +10,7 @@ import hashlib
 import io
 import sys
 import tarfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,9 +28,11 @@ PACKAGES = {  # npm package -> SHA-256
     "fortawesome-fontawesome-free-6.5.2.tgz": "1622d514686c299db3ffe9405c4f124778ce812658f66282d4524247e66fff9c",
 }
 
-# Printable ASCII, the letters of most European languages in Latin script, and characters for prose and small drawings.
-BOOK = [*range(0x20, 0x7F), *range(0xA0, 0x180), *range(0x2010, 0x2028)]
-BOOK += [0x303, *map(ord, "₀₁₂₃₄₅₆₇₈₉ᵀθεδ′″€™←↑→↓↔−√∞≈≠≤≥□▫○●✓✗")]
+# Printable ASCII, characters for prose and small drawings, and the letters of names in the pages.
+BOOK = [*range(0x20, 0x7F), *range(0xA0, 0xC0), *range(0x2010, 0x2028)]
+BOOK += [0x303, *map(ord, "×áäçèéóüāıŁşθεδ₀₁₂₃₄₅₆₇₈₉ᵀ′″€™←↑→↓↔−√∞≈≠≤≥□▫○●✓✗")]
+# The other letters of most European languages in Latin script, which readers may write.
+RARE = sorted({*range(0xC0, 0x180)} - {*BOOK})
 FEEDBACK_TEXT = [*range(0x20, 0x7F), 0xA0, *map(ord, "ÄÖÜäöüß·×–—‘’“”…→−")]
 FEEDBACK_MARKS = [*map(ord, "○●✓✗")]
 # Icons of the theme's templates and scripts, of its style sheets, and of the buttons in book/live/launch_buttons.py.
@@ -81,7 +85,7 @@ HEADER = (
 ICON_HEADER = "/* Some icons of Font Awesome Free. Copyright Fonticons, under the same licence. */\n"
 RULE = (
     '@font-face {{ font-family: "{family}"; font-style: {style}; font-weight: {weight}; {more}'
-    'src: url("data:font/woff2;base64,{data}") format("woff2"); }}\n'
+    'src: url("{source}") format("woff2"); }}\n'
 )
 
 
@@ -118,29 +122,38 @@ def woff2(font: TTFont, family: str, characters: list[int], features: list[str])
     return buffer.getvalue()
 
 
-def face_rule(packages: Path, face: Face, characters: list[int], features: list[str]) -> str:
-    """Return the @font-face rule of a face."""
+def subset_of(packages: Path, face: Face, characters: list[int], features: list[str]) -> bytes:
+    """Return the bytes of a face with these characters only."""
     with opened(packages, face.package) as archive:
         font = TTFont(io.BytesIO(_read(archive, f"package/{face.file}.ttf")), recalcTimestamp=False)
-    return font_face(face.family, face.style, face.weight, woff2(font, face.family, characters, features))
+    return woff2(font, face.family, characters, features)
 
 
-def font_face(family: str, style: str, weight: str, content: bytes, more: str = "") -> str:
-    """Return a @font-face rule that contains a font's bytes."""
-    data = base64.b64encode(content).decode()
-    return RULE.format(family=family, style=style, weight=weight, more=more, data=data)
+def rule(face: Face, source: str, characters: Iterable[int] = ()) -> str:
+    """Return a @font-face rule. characters: those that it is for, if not for all."""
+    more = f"unicode-range: {', '.join(f'U+{character:X}' for character in characters)}; " if characters else ""
+    return RULE.format(family=face.family, style=face.style, weight=face.weight, more=more, source=source)
+
+
+def as_data(content: bytes) -> str:
+    """Return a font's bytes as an address."""
+    return f"data:font/woff2;base64,{base64.b64encode(content).decode()}"
 
 
 def make(packages: Path) -> None:
     """Write the style sheets, and the licences beside the book's style sheet."""
     fonts = STATIC / "fonts"
     fonts.mkdir(exist_ok=True)
-    rules = [face_rule(packages, face, BOOK, FEATURES) for face in IN_BOOK]
+    rules = [rule(face, as_data(subset_of(packages, face, BOOK, FEATURES))) for face in IN_BOOK]
     transpose = woff2(TTFont(MATHJAX, recalcTimestamp=False), "House Sans", [TRANSPOSE], [])
-    rules.append(font_face("House Sans", "normal", "400", transpose, more=f"unicode-range: U+{TRANSPOSE:X}; "))
-    rules.append(ICON_HEADER + face_rule(packages, ICON, list(ICONS.values()), []))
+    rules.append(rule(SANS, as_data(transpose), [TRANSPOSE]))
+    for face in IN_BOOK:
+        file = fonts / f"{face.file.rpartition('/')[2]}-rare.woff2".replace("Source", "House")
+        file.write_bytes(subset_of(packages, face, RARE, FEATURES))
+        rules.append(rule(face, file.name, RARE))
+    rules.append(ICON_HEADER + rule(ICON, as_data(subset_of(packages, ICON, list(ICONS.values()), []))))
     (fonts / "fonts.css").write_text(HEADER + "".join(rules), encoding="utf-8")
-    feedback = [face_rule(packages, face, characters, []) for face, characters in IN_FEEDBACK.items()]
+    feedback = [rule(face, as_data(subset_of(packages, face, few, []))) for face, few in IN_FEEDBACK.items()]
     (FEEDBACK / "fonts.css").write_text(HEADER + "".join(feedback), encoding="utf-8")
     for package in PACKAGES:
         with opened(packages, package) as archive:

@@ -8,6 +8,7 @@ from pathlib import Path
 import matplotlib
 import pytest
 
+from book.serve import serving
 from tests.browsers.devtools import Browser
 from tests.choosing import thinned
 
@@ -59,10 +60,21 @@ def test_a_page_has_the_same_pixels_on_machines_with_other_fonts(html, machines,
 def test_the_style_sheet_contains_the_fonts(html):
     """A font in a file of its own would load later, and until then text would be missing or in another font."""
     sheet = (html / "_static" / "fonts" / "fonts.css").read_text(encoding="utf-8")
-    families = re.findall(r'@font-face {[^}]*font-family: "([^"]*)"', sheet)
-    assert set(families) == {"House Serif", "House Sans", "House Mono", "House Icons"}
-    sources = re.findall(r"src: url\(\"([^\"]{0,25})", sheet)
-    assert sources == ["data:font/woff2;base64,d0"] * len(families)  # "wOF2" in base64 begins with "d0"
+    faces = [face for face in sheet.split("@font-face")[1:] if "-rare.woff2" not in face]
+    families = {re.search(r'font-family: "([^"]*)"', face)[1] for face in faces}
+    assert families == {"House Serif", "House Sans", "House Mono", "House Icons"}
+    sources = {re.search(r"src: url\(\"([^\"]{0,25})", face)[1] for face in faces}
+    assert sources == {"data:font/woff2;base64,d0"}  # "wOF2" in base64 begins with "d0"
+
+
+def test_a_rare_letter_is_loaded_when_a_reader_writes_it(html, browser):
+    loaded = "[...document.fonts].filter(face => face.unicodeRange.includes(',') && face.status === 'loaded').length"
+    with serving(html) as site:
+        browser.open(f"{site}/chapters/bibliography.html")  # with names from many languages
+        browser.lay_out()
+        assert browser.evaluate(f"document.fonts.ready.then(() => {loaded})") == 0
+        browser.evaluate("""document.fonts.load("1em 'House Serif'", "ő").then(() => 1)""")
+        assert browser.evaluate(loaded) == 1
 
 
 def test_each_font_has_its_licence_in_its_folder(html):
