@@ -25,11 +25,13 @@ class Python {
   start() {
     this.started ??= new Promise((resolve, reject) => {
       const worker = new Worker(new URL("worker.js", here), { type: "module" });
+      const safeHtml = this.loadSafeHtml(); // arrives while Python does
+      safeHtml.catch(() => {}); // reported when Python is ready
       this.worker = worker;
       this.reject = reject;
       this.worker.onerror = ({ message }) => this.fail(message);
       this.worker.onmessage = ({ data }) => {
-        if (data.kind === "ready") this.loadSafeHtml().then(() => this.worker === worker && this.isLoaded(resolve), reject);
+        if (data.kind === "ready") safeHtml.then(() => this.worker === worker && this.isLoaded(resolve), reject);
         else if (data.kind === "arrived") this.show(data.bytes);
         else if (data.kind === "missing") this.end(new NotLoaded(data.text));
         else if (data.kind === "loading") this.reportLoading(data.id);
