@@ -267,6 +267,44 @@ def predicted_tests(programs):
     return [found_by(**program) for program in programs]
 
 
+def diagnose_definer(record):
+    """Name the bug of a program from a record of its run.
+
+    Args:
+        record: dict of arrays.
+            loss: (n_steps,).
+            held_out, padded, kept: (2,).
+            moved: (T - 1,).
+            slopes: dict of the name of an array -> (2,).
+            See 'What the loss does not show'.
+
+    Returns:
+        bug: str, a name in the table of 'What the loss does not show'.
+    """
+
+    def differ(pair):
+        one, other = pair
+        return abs(one - other) > 1e-3 * abs(other)
+
+    moved, slopes, (matrix, gain) = record["moved"], record["slopes"], record["kept"]
+    signs = {
+        "no mask": moved[0] > 1e-6,
+        "mask one late": moved[-2] > 1e-6,
+        "losses added up": record["loss"][0] > 10,
+        "padding counted": differ(record["padded"]),
+        "no last norm": not slopes["norm"].any(),
+        "another function": differ(record["held_out"]),
+        "gains decay": gain < 0.99,
+        "decay in the gradient": differ((matrix, 0.95)),
+        "size of the norm forgotten": differ(slopes["w_down"]),
+        "slope of the gate cut short": differ(slopes["w_gate"]),
+        "group averaged": differ(slopes["w_value"]),
+        "scale forgotten": not any(differ(slopes[name] * (2, 1)) for name in ("w_query", "w_key")),
+        "not turned back": differ(slopes["w_key"]),
+    }
+    return next((bug for bug, is_shown in signs.items() if is_shown), "nothing")
+
+
 def random_layer(rng, n_heads, n_groups):
     """Draw parameters for `modern_layer`, gains too. A head has four features, so d_model is 4 * n_heads."""
     d_model, width, d_ff = 4 * n_heads, 4 * n_groups, 4 * n_heads + 1

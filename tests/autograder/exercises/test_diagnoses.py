@@ -9,6 +9,9 @@ from autograder.authoring.exercise import Draw
 from autograder.authoring.make_key import PUBLIC_SEED, make_questions
 from autograder.exercises.backward.diagnose_gradient import diagnose_gradient, slopes
 from autograder.exercises.cross.diagnose_decoder import SUM_BUGS, WEIGHT_BUGS, decoded, diagnose_decoder
+from autograder.exercises.dictionary import short_runs
+from autograder.exercises.dictionary.diagnose_definer import clear_record as clear_run
+from autograder.exercises.dictionary.diagnose_definer import diagnose_definer
 from autograder.exercises.masking.diagnose_masks import diagnose_masks, weights_of
 from autograder.exercises.project.diagnose_log import diagnose_log
 from autograder.exercises.project.failed_runs import BUGS as FAILURES
@@ -32,6 +35,11 @@ MASK_BUGS = (
     "mask after the softmax",
 )  # fmt: skip
 DECODER_BUGS = "nothing", "values from the target", *WEIGHT_BUGS, *SUM_BUGS
+
+
+def name_of(diagnosis):
+    """Return the name of the bug, which is the diagnosis or its first part."""
+    return diagnosis if isinstance(diagnosis, str) else diagnosis[0]
 
 
 @pytest.mark.parametrize("seed", thinned(range(200), range(len(BUGS)), "more runs"))
@@ -64,19 +72,21 @@ def test_a_run_to_which_right_answers_differ_is_made_again(bug, seed):
     [
         (diagnose_training, BUGS, lambda run: run["loss"][-1]),
         (diagnose_depth, broken_stacks.BUGS, lambda record: record["stream"].sum().round(9)),
+        (diagnose_definer, short_runs.BUGS, lambda record: record["loss"][-1]),
     ],
-    ids=["diagnose_training", "diagnose_depth"],
+    ids=["diagnose_training", "diagnose_depth", "diagnose_definer"],
 )
 def test_every_submission_has_records_of_its_own_on_which_right_answers_agree(exercise, bugs, kept):
     """The bundle has the code that makes them, so records that others have too could be looked up."""
     seen = set()
     for seed in range(N_SEEDS):
         cases = make_questions(exercise, seed).cases
-        assert {case.expected.value[0] for case in cases} == set(bugs)
+        assert {name_of(case.expected.value) for case in cases} == set(bugs)
         for case in cases:
             seen.add(kept(**case.inputs))
             for diagnose in exercise.equivalents.values():
-                assert tuple(diagnose(**case.inputs)) == case.expected.value
+                answer = diagnose(**case.inputs)
+                assert (answer if isinstance(answer, str) else tuple(answer)) == case.expected.value
     assert len(seen) == N_SEEDS * len(cases)
 
 
@@ -137,6 +147,28 @@ def test_every_right_diagnosis_names_every_broken_stack(seed):
     bug = broken_stacks.BUGS[seed % len(broken_stacks.BUGS)]
     record, first = clear_record(bug, np.random.default_rng(seed))
     assert [tuple(diagnose(record)) for diagnose in diagnoses] == [(bug, first)] * len(diagnoses)
+
+
+@pytest.mark.parametrize("seed", thinned(range(60), range(2), "more runs"))
+def test_every_right_diagnosis_names_every_wrong_definer(seed):
+    diagnoses = diagnose_definer.reference, *diagnose_definer.equivalents.values()
+    for bug in short_runs.BUGS:
+        record = clear_run(bug, np.random.default_rng(seed))
+        assert [diagnose(record) for diagnose in diagnoses] == [bug] * len(diagnoses)
+
+
+@pytest.mark.parametrize("program", [program for programs in short_runs.BUGS.values() for program in programs])
+def test_every_program_with_a_bug_is_diagnosed(program, monkeypatch):
+    (bug,) = (bug for bug, programs in short_runs.BUGS.items() if program in programs)
+    monkeypatch.setitem(short_runs.BUGS, bug, (program,))
+    assert diagnose_definer.reference(clear_run(bug, np.random.default_rng(0))) == bug
+
+
+def test_positions_that_begin_elsewhere_are_no_bug(monkeypatch):
+    """The chapter says that they change nothing."""
+    monkeypatch.setitem(short_runs.BUGS, "nothing", ("counts positions from 1,000",))
+    record = short_runs.run_record("nothing", np.random.default_rng(0))
+    assert {diagnose(record) for diagnose in diagnose_definer.equivalents.values()} == {"nothing"}
 
 
 @pytest.mark.parametrize("bug", ["nothing", *FAILURES])
@@ -201,17 +233,18 @@ def fingerprint(inputs):
 
 @pytest.mark.parametrize(
     "exercise",
-    [diagnose_training, diagnose_masks, diagnose_gradient, diagnose_decoder, diagnose_depth],
+    [diagnose_training, diagnose_masks, diagnose_gradient, diagnose_decoder, diagnose_depth, diagnose_definer],
     ids=lambda exercise: exercise.name,
 )
 def test_a_table_of_the_public_cases_earns_nothing(exercise):
     public = make_questions(exercise, PUBLIC_SEED)
     table = {fingerprint(case.inputs): case.expected.value for case in public.cases}
     secret = [make_questions(exercise, seed) for seed in SECRET_SEEDS]
-    for guess in {case.expected.value[0] for case in public.cases}:
+    for guess in {name_of(case.expected.value) for case in public.cases}:
+        wrong = guess if exercise is diagnose_definer else (guess, None)
 
-        def remembered(guess=guess, **inputs):
-            return table.get(fingerprint(inputs), (guess, None))
+        def remembered(wrong=wrong, **inputs):
+            return table.get(fingerprint(inputs), wrong)
 
         def earned(key, answer=remembered):
             return grade(key, [Outcome(answer(**case.inputs)) for case in key.cases]).earned
