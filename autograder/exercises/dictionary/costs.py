@@ -1,6 +1,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from solutions import dictionary as reference
 from solutions.definer_parameters import fresh_definer
 from solutions.parameters import count, leaves
@@ -8,6 +9,7 @@ from solutions.parameters import count, leaves
 costs = Exercise(
     reference.costs, outputs={"parameters": "", "operations": "", "cached": ""}, section="What a model costs"
 )
+wrong = short_mistakes(costs)
 
 
 def sizes_of(draw, **fixed):
@@ -82,11 +84,10 @@ def two_tables(sizes, length):
     return added_up(sizes, length, table=2 * sizes["vocab"] * sizes["d_model"])
 
 
-@costs.mistake("gives each head its own keys and values")
-def all_heads(sizes, length):
-    """Your keys and values are as wide as the queries. Only n_groups heads of them exist, each with d_model / n_heads
-    columns."""
-    return added_up(sizes, length, attention=4 * sizes["d_model"] ** 2)
+wrong("all_heads", lambda sizes, length: added_up(sizes, length, attention=4 * sizes["d_model"] ** 2))("""
+    gives each head its own keys and values
+    Your keys and values are as wide as the queries. Only n_groups heads of them exist, each with d_model / n_heads
+    columns.""")
 
 
 @costs.mistake("forgets the output matrix")
@@ -95,22 +96,15 @@ def no_output(sizes, length):
     return added_up(sizes, length, attention=parts(sizes, length)["attention"] - sizes["d_model"] ** 2)
 
 
-@costs.mistake("counts two matrices in the feed-forward")
-def no_gate(sizes, length):
-    """Your feed-forward has two matrices. With a gate it has three: w_gate, w_up and w_down."""
-    return added_up(sizes, length, feed_forward=2 * sizes["d_model"] * sizes["d_ff"])
-
-
-@costs.mistake("forgets the gains")
-def no_gains(sizes, length):
-    """You do not count the gains: two in each layer and one before the scores, d_model numbers each."""
-    return added_up(sizes, length, gains=0, last_gain=0)
-
-
-@costs.mistake("forgets the last gain")
-def no_last_gain(sizes, length):
-    """You do not count the gain of the norm before the scores."""
-    return added_up(sizes, length, last_gain=0)
+wrong("no_gate", lambda sizes, length: added_up(sizes, length, feed_forward=2 * sizes["d_model"] * sizes["d_ff"]))("""
+    counts two matrices in the feed-forward
+    Your feed-forward has two matrices. With a gate it has three: w_gate, w_up and w_down.""")
+wrong("no_gains", added_up, gains=0, last_gain=0)("""
+    forgets the gains
+    You do not count the gains: two in each layer and one before the scores, d_model numbers each.""")
+wrong("no_last_gain", added_up, last_gain=0)("""
+    forgets the last gain
+    You do not count the gain of the norm before the scores.""")
 
 
 @costs.mistake("gives each norm a bias")
@@ -119,30 +113,20 @@ def biases(sizes, length):
     return added_up(sizes, length, gains=4 * sizes["d_model"], last_gain=2 * sizes["d_model"])
 
 
-@costs.mistake("counts one layer")
-def one_layer(sizes, length):
-    """You count one layer. The model has n_layers of them."""
-    return added_up(sizes, length, n_layers=1)
-
-
-@costs.mistake("forgets the scores of the tokens")
-def no_scoring(sizes, length):
-    """Your operations leave out the last product, a row times the table: vocab times d_model multiplications."""
-    return added_up(sizes, length, scoring=0)
-
-
-@costs.mistake("forgets the products of the attention")
-def no_attending(sizes, length):
-    """Your operations count only the products with parameter matrices. The newest token also needs a product with the
-    keys and one with the values: d_model multiplications for each token in both, for all heads together."""
-    return added_up(sizes, length, attending=0)
-
-
-@costs.mistake("counts the keys, and not the values")
-def keys_alone(sizes, length):
-    """The newest token is multiplied by all keys for the weights, and the weights by all values. You count only one of
-    the two."""
-    return added_up(sizes, length, attending=sizes["d_model"] * length)
+wrong("one_layer", added_up, n_layers=1)("""
+    counts one layer
+    You count one layer. The model has n_layers of them.""")
+wrong("no_scoring", added_up, scoring=0)("""
+    forgets the scores of the tokens
+    Your operations leave out the last product, a row times the table: vocab times d_model multiplications.""")
+wrong("no_attending", added_up, attending=0)("""
+    forgets the products of the attention
+    Your operations count only the products with parameter matrices. The newest token also needs a product with the keys
+    and one with the values: d_model multiplications for each token in both, for all heads together.""")
+wrong("keys_alone", lambda sizes, length: added_up(sizes, length, attending=sizes["d_model"] * length))("""
+    counts the keys, and not the values
+    The newest token is multiplied by all keys for the weights, and the weights by all values. You count only one of the
+    two.""")
 
 
 @costs.mistake("multiplies each group once")
@@ -167,10 +151,9 @@ def both_operations(sizes, length):
     return parameters, 2 * operations, cached
 
 
-@costs.mistake("keeps keys and values of all heads")
-def cache_of_heads(sizes, length):
-    """Your cache holds keys and values for each head of queries. It holds them once for each group."""
-    return added_up(sizes, length, cached=2 * sizes["d_model"] * length)
+wrong("cache_of_heads", lambda sizes, length: added_up(sizes, length, cached=2 * sizes["d_model"] * length))("""
+    keeps keys and values of all heads
+    Your cache holds keys and values for each head of queries. It holds them once for each group.""")
 
 
 @costs.mistake("keeps the keys alone")

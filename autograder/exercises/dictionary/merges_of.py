@@ -2,10 +2,12 @@ from collections import Counter
 from itertools import pairwise
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.dictionary.shared import spelled
 from solutions import dictionary as reference
 
 merges_of = Exercise(reference.merges_of, outputs={"merges": ""}, section="Tokens that you train")
+wrong = short_mistakes(merges_of)
 
 
 def counted(draw, n_merges, **counts):
@@ -63,10 +65,9 @@ def each_once(counts, n_merges):
     return by_counting(counts, n_merges, count=lambda tokens, n: Counter(pairwise(tokens)))
 
 
-@merges_of.mistake("counts a pair once for each piece")
-def once_in_a_piece(counts, n_merges):
-    """A pair that stands twice in a piece counts once in your sums. Count each of its places."""
-    return by_counting(counts, n_merges, count=lambda tokens, n: Counter(dict.fromkeys(pairwise(tokens), n)))
+wrong("once_in_a_piece", by_counting, count=lambda tokens, n: Counter(dict.fromkeys(pairwise(tokens), n)))("""
+    counts a pair once for each piece
+    A pair that stands twice in a piece counts once in your sums. Count each of its places.""")
 
 
 @merges_of.mistake("counts the pairs once for all")
@@ -121,18 +122,14 @@ def from_the_right(counts, n_merges):
     return by_counting(counts, n_merges, join=join)
 
 
-@merges_of.mistake("breaks ties by the last in alphabetical order")
-def last_of_equals(counts, n_merges):
-    """Of equally frequent pairs you take the last in alphabetical order, as `max` of (count, pair) does. Take the
-    first."""
-    return by_counting(counts, n_merges, choose=lambda often: max(often, key=lambda pair: (often[pair], pair)))
-
-
-@merges_of.mistake("breaks ties by the order of the pieces")
-def first_seen(counts, n_merges):
-    """Of equally frequent pairs you take the one that you counted first, which depends on the order of the dict. Take
-    the first in alphabetical order."""
-    return by_counting(counts, n_merges, choose=lambda often: max(often, key=often.get))
+wrong("last_of_equals", by_counting, choose=lambda often: max(often, key=lambda pair: (often[pair], pair)))("""
+    breaks ties by the last in alphabetical order
+    Of equally frequent pairs you take the last in alphabetical order, as `max` of (count, pair) does. Take the
+    first.""")
+wrong("first_seen", by_counting, choose=lambda often: max(often, key=often.get))("""
+    breaks ties by the order of the pieces
+    Of equally frequent pairs you take the one that you counted first, which depends on the order of the dict. Take the
+    first in alphabetical order.""")
 
 
 @merges_of.mistake("breaks ties by the joined text")
@@ -144,18 +141,13 @@ def by_joined_text(counts, n_merges):
     )
 
 
-@merges_of.mistake("returns joined tokens")
-def joined_tokens(counts, n_merges):
-    """You return the new tokens. Return the *pairs* that make them, because `text_tokens` needs to know what to
-    join."""
-    return ["".join(pair) for pair in reference.merges_of(counts, n_merges)]
-
-
-@merges_of.mistake("stops at pairs that occur once")
-def stops_early(counts, n_merges):
-    """You stop when the most frequent pair occurs only once, or not often. Go on until there are `n_merges`, or no
-    neighbours are left."""
-    return by_counting(counts, n_merges, stop=lambda most: most <= 1)
+wrong("joined_tokens", lambda counts, n_merges: ["".join(pair) for pair in reference.merges_of(counts, n_merges)])("""
+    returns joined tokens
+    You return the new tokens. Return the *pairs* that make them, because `text_tokens` needs to know what to join.""")
+wrong("stops_early", by_counting, stop=lambda most: most <= 1)("""
+    stops at pairs that occur once
+    You stop when the most frequent pair occurs only once, or not often. Go on until there are `n_merges`, or no
+    neighbours are left.""")
 
 
 @merges_of.mistake("goes on without a pair")
@@ -181,10 +173,9 @@ def across_pieces(counts, n_merges):
     return merges
 
 
-@merges_of.mistake("makes one merge more")
-def one_more(counts, n_merges):
-    """Your list has one merge more than asked for."""
-    return reference.merges_of(counts, n_merges + 1)
+wrong("one_more", lambda counts, n_merges: reference.merges_of(counts, n_merges + 1))("""
+    makes one merge more
+    Your list has one merge more than asked for.""")
 
 
 @merges_of.equivalent

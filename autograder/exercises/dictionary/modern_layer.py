@@ -1,12 +1,14 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.dictionary.programs import halves, slip
 from autograder.exercises.dictionary.shared import layer
 from solutions import dictionary as reference
 from solutions.position import rotate
 
 modern_layer = Exercise(reference.modern_layer, outputs={"output": "... T d_model", "cache": ""}, section="The layer")
+wrong = short_mistakes(modern_layer)
 
 
 @modern_layer.cases("one text", points=2)
@@ -41,10 +43,9 @@ def turned_values(x, params, n_heads):
     return changed((value, f"rotate({value}, positions)"))(x, params, n_heads)
 
 
-@modern_layer.mistake("turns nothing")
-def no_turn(x, params, n_heads):
-    """You use queries and keys without turning them. Then the layer cannot tell in which order the tokens stand."""
-    return changed(rotate=lambda rows, positions: rows)(x, params, n_heads)
+wrong("no_turn", lambda x, params, n_heads: changed(rotate=lambda rows, positions: rows)(x, params, n_heads))("""
+    turns nothing
+    You use queries and keys without turning them. Then the layer cannot tell in which order the tokens stand.""")
 
 
 @modern_layer.mistake("turns the queries alone")
@@ -143,10 +144,9 @@ def no_first_sum(x, params, n_heads):
     return changed(("hidden = x + merged", "hidden = merged"))(x, params, n_heads)
 
 
-@modern_layer.mistake("forgets the second sum")
-def no_second_sum(x, params, n_heads):
-    """Your layer returns only the feed-forward's output. Add it to the rows before the second norm."""
-    return changed(("hidden + update,", "update,"))(x, params, n_heads)
+wrong("no_second_sum", lambda x, params, n_heads: changed(("hidden + update,", "update,"))(x, params, n_heads))("""
+    forgets the second sum
+    Your layer returns only the feed-forward's output. Add it to the rows before the second norm.""")
 
 
 @modern_layer.mistake("adds x twice")

@@ -1,6 +1,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.dictionary.programs import slip
 from autograder.exercises.dictionary.shared import layer
 from solutions import dictionary as reference
@@ -12,6 +13,7 @@ modern_layer_backward = Exercise(
     order=("grad_params", "grad_x"),
     section="The layer backwards",
 )
+wrong = short_mistakes(modern_layer_backward)
 
 
 def way_back(draw, *args, **sizes):
@@ -61,11 +63,10 @@ def no_turn_back(grad_output, cache):
     return changed(rotate_backward=lambda grad, positions: grad)(grad_output, cache)
 
 
-@modern_layer_backward.mistake("turns the gradients forwards")
-def turned_forwards(grad_output, cache):
-    """You turn the gradients of queries and keys by the angles of the forward pass. Backwards they turn the other way:
-    the transpose of a rotation is its inverse."""
-    return changed(rotate_backward=reference.rotate)(grad_output, cache)
+wrong("turned_forwards", lambda grad_output, cache: changed(rotate_backward=reference.rotate)(grad_output, cache))("""
+    turns the gradients forwards
+    You turn the gradients of queries and keys by the angles of the forward pass. Backwards they turn the other way: the
+    transpose of a rotation is its inverse.""")
 
 
 @modern_layer_backward.mistake("turns the gradients of the values, too")
@@ -139,25 +140,18 @@ def without_path(name):
     )
 
 
-@modern_layer_backward.mistake("forgets the path by the queries")
-def no_query_path(grad_output, cache):
-    """The gradient of x lacks what comes back through w_query. The normalised rows were multiplied by three matrices,
-    so three gradients add up."""
-    return without_path("w_query")(grad_output, cache)
-
-
-@modern_layer_backward.mistake("forgets the path by the keys")
-def no_key_path(grad_output, cache):
-    """The gradient of x lacks what comes back through w_key. The normalised rows were multiplied by three matrices, so
-    three gradients add up."""
-    return without_path("w_key")(grad_output, cache)
-
-
-@modern_layer_backward.mistake("forgets the path by the values")
-def no_value_path(grad_output, cache):
-    """The gradient of x lacks what comes back through w_value. The normalised rows were multiplied by three matrices,
-    so three gradients add up."""
-    return without_path("w_value")(grad_output, cache)
+wrong("no_query_path", lambda grad_output, cache: without_path("w_query")(grad_output, cache))("""
+    forgets the path by the queries
+    The gradient of x lacks what comes back through w_query. The normalised rows were multiplied by three matrices, so
+    three gradients add up.""")
+wrong("no_key_path", lambda grad_output, cache: without_path("w_key")(grad_output, cache))("""
+    forgets the path by the keys
+    The gradient of x lacks what comes back through w_key. The normalised rows were multiplied by three matrices, so
+    three gradients add up.""")
+wrong("no_value_path", lambda grad_output, cache: without_path("w_value")(grad_output, cache))("""
+    forgets the path by the values
+    The gradient of x lacks what comes back through w_value. The normalised rows were multiplied by three matrices, so
+    three gradients add up.""")
 
 
 def of_groups(gather):
@@ -176,18 +170,14 @@ def of_groups(gather):
     return changed(grouped_query_attention_backward=gathered)
 
 
-@modern_layer_backward.mistake("averages the gradients of a group")
-def averaged_groups(grad_output, cache):
-    """The gradient of a group's keys and values is the mean over its heads. Each head used them, so the gradients of
-    all heads add up."""
-    return of_groups(lambda grad: grad.mean(axis=-3))(grad_output, cache)
-
-
-@modern_layer_backward.mistake("takes a group's gradient from its first head")
-def first_of_group(grad_output, cache):
-    """The gradient of a group's keys and values comes only from its first head. Each head used them, so the gradients
-    of all heads add up."""
-    return of_groups(lambda grad: grad[..., 0, :, :])(grad_output, cache)
+wrong("averaged_groups", lambda grad_output, cache: of_groups(lambda grad: grad.mean(axis=-3))(grad_output, cache))("""
+    averages the gradients of a group
+    The gradient of a group's keys and values is the mean over its heads. Each head used them, so the gradients of all
+    heads add up.""")
+wrong("first_of_group", lambda grad_output, cache: of_groups(lambda grad: grad[..., 0, :, :])(grad_output, cache))("""
+    takes a group's gradient from its first head
+    The gradient of a group's keys and values comes only from its first head. Each head used them, so the gradients of
+    all heads add up.""")
 
 
 @modern_layer_backward.mistake("exchanges the gradients of the two gains")

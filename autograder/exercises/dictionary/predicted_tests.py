@@ -112,11 +112,10 @@ def positions_by_reference(programs):
     return expecting(lambda program, tests: ["reference"] if "positions" in program["flaw"] else tests)(programs)
 
 
-@predicted_tests.mistake("expects everything of every test")
-def all_find_all(programs):
-    """You expect that each test finds every program. Each of the three is blind to some mistakes: ask what it compares
-    with what."""
-    return [list(TESTS) for _ in programs]
+wrong("all_find_all", lambda programs: [list(TESTS) for _ in programs])("""
+    expects everything of every test
+    You expect that each test finds every program. Each of the three is blind to some mistakes: ask what it compares
+    with what.""")
 
 
 @predicted_tests.mistake("looks only where the code differs")

@@ -1,10 +1,12 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.dictionary.shared import gated
 from solutions import dictionary as reference
 
 swiglu = Exercise(reference.swiglu, outputs={"output": "... d_model", "cache": ""}, section="A gate")
+wrong = short_mistakes(swiglu)
 
 
 @swiglu.cases("the idea", points=1)
@@ -37,17 +39,13 @@ def sigmoid_alone(x, params):
     return with_gate(lambda gate, up: reference.sigmoid(gate) * up)(x, params)
 
 
-@swiglu.mistake("forgets the sigmoid")
-def no_sigmoid(x, params):
-    """You multiply the two copies as they are. Then a negative gate does not close: it flips the sign. Multiply the
-    gate by its sigmoid first."""
-    return with_gate(lambda gate, up: gate * up)(x, params)
-
-
-@swiglu.mistake("applies silu to the other copy")
-def other_copy(x, params):
-    """You apply silu to x w_up. The gate is x w_gate: its silu multiplies the other copy."""
-    return with_gate(lambda gate, up: gate * reference.sigmoid(up) * up)(x, params)
+wrong("no_sigmoid", lambda x, params: with_gate(lambda gate, up: gate * up)(x, params))("""
+    forgets the sigmoid
+    You multiply the two copies as they are. Then a negative gate does not close: it flips the sign. Multiply the gate
+    by its sigmoid first.""")
+wrong("other_copy", lambda x, params: with_gate(lambda gate, up: gate * reference.sigmoid(up) * up)(x, params))("""
+    applies silu to the other copy
+    You apply silu to x w_up. The gate is x w_gate: its silu multiplies the other copy.""")
 
 
 @swiglu.mistake("applies silu to both copies")
@@ -56,30 +54,20 @@ def both_copies(x, params):
     return with_gate(lambda gate, up: gate * reference.sigmoid(gate) * up * reference.sigmoid(up))(x, params)
 
 
-@swiglu.mistake("uses relu as the gate")
-def relu_gate(x, params):
-    """Your gate is relu, which is shut for every negative number. That is ReGLU. Silu is smooth and passes a little
-    around zero."""
-    return with_gate(lambda gate, up: np.maximum(gate, 0) * up)(x, params)
-
-
-@swiglu.mistake("uses a hyperbolic tangent as the gate")
-def tanh_gate(x, params):
-    """Your gate is a hyperbolic tangent. Its values go from -1 to 1 and never grow. Silu is the gate times its
-    *sigmoid*."""
-    return with_gate(lambda gate, up: np.tanh(gate) * up)(x, params)
-
-
-@swiglu.mistake("leaves the gate out")
-def no_gate(x, params):
-    """Your output does not depend on w_gate. Multiply x w_up by silu of x w_gate."""
-    return with_gate(lambda gate, up: up * reference.sigmoid(up))(x, params)
-
-
-@swiglu.mistake("adds the two copies")
-def added(x, params):
-    """You add the gate to the other copy. A gate *multiplies*: where it is near 0, nothing passes."""
-    return with_gate(lambda gate, up: gate * reference.sigmoid(gate) + up)(x, params)
+wrong("relu_gate", lambda x, params: with_gate(lambda gate, up: np.maximum(gate, 0) * up)(x, params))("""
+    uses relu as the gate
+    Your gate is relu, which is shut for every negative number. That is ReGLU. Silu is smooth and passes a little around
+    zero.""")
+wrong("tanh_gate", lambda x, params: with_gate(lambda gate, up: np.tanh(gate) * up)(x, params))("""
+    uses a hyperbolic tangent as the gate
+    Your gate is a hyperbolic tangent. Its values go from -1 to 1 and never grow. Silu is the gate times its
+    *sigmoid*.""")
+wrong("no_gate", lambda x, params: with_gate(lambda gate, up: up * reference.sigmoid(up))(x, params))("""
+    leaves the gate out
+    Your output does not depend on w_gate. Multiply x w_up by silu of x w_gate.""")
+wrong("added", lambda x, params: with_gate(lambda gate, up: gate * reference.sigmoid(gate) + up)(x, params))("""
+    adds the two copies
+    You add the gate to the other copy. A gate *multiplies*: where it is near 0, nothing passes.""")
 
 
 @swiglu.mistake("overflows far from zero")

@@ -1,11 +1,13 @@
 from itertools import pairwise
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.dictionary.shared import spelled
 from solutions import dictionary as reference
 from solutions.definitions import pieces
 
 text_tokens = Exercise(reference.text_tokens, outputs={"tokens": ""}, section="From a text to tokens")
+wrong = short_mistakes(text_tokens)
 
 
 def split(draw, text, *merges):
@@ -67,10 +69,9 @@ def first_in_the_text(text, merges):
     return by_pieces(text, merges, tokens_of)
 
 
-@text_tokens.mistake("joins the youngest pair first")
-def youngest_first(text, merges):
-    """You join the pair that was learnt last. The oldest, most frequent one comes first."""
-    return by_pieces(text, merges[::-1], oldest_first)
+wrong("youngest_first", lambda text, merges: by_pieces(text, merges[::-1], oldest_first))("""
+    joins the youngest pair first
+    You join the pair that was learnt last. The oldest, most frequent one comes first.""")
 
 
 @text_tokens.mistake("goes through the merges once")
@@ -127,10 +128,9 @@ def from_the_right(text, merges):
     return by_pieces(text, merges, lambda tokens, merges: oldest_first(tokens, merges, join))
 
 
-@text_tokens.mistake("joins across the pieces")
-def across_pieces(text, merges):
-    """Your tokens cross the border of a piece. Split each piece on its own."""
-    return oldest_first(list(text), merges)
+wrong("across_pieces", lambda text, merges: oldest_first(list(text), merges))("""
+    joins across the pieces
+    Your tokens cross the border of a piece. Split each piece on its own.""")
 
 
 @text_tokens.mistake("drops the spaces")
@@ -155,22 +155,15 @@ def unknown_dropped(text, merges):
     return [token for token in reference.text_tokens(text, merges) if len(token) > 1 or token in known]
 
 
-@text_tokens.mistake("returns a list for each piece")
-def nested(text, merges):
-    """You return a list of tokens for each piece. Put all tokens into one list."""
-    return [oldest_first(list(piece), merges) for piece in pieces(text)]
-
-
-@text_tokens.mistake("returns the pieces")
-def only_pieces(text, merges):
-    """You return the pieces of the text. Each of them is split into tokens."""
-    return pieces(text)
-
-
-@text_tokens.mistake("returns the characters")
-def only_characters(text, merges):
-    """You return single characters. Join those that are a pair of `merges`."""
-    return list(text)
+wrong("nested", lambda text, merges: [oldest_first(list(piece), merges) for piece in pieces(text)])("""
+    returns a list for each piece
+    You return a list of tokens for each piece. Put all tokens into one list.""")
+wrong("only_pieces", lambda text, merges: pieces(text))("""
+    returns the pieces
+    You return the pieces of the text. Each of them is split into tokens.""")
+wrong("only_characters", lambda text, merges: list(text))("""
+    returns the characters
+    You return single characters. Join those that are a pair of `merges`.""")
 
 
 @text_tokens.equivalent

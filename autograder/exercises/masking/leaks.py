@@ -196,13 +196,10 @@ wrong("sums_compared", searched, close=lambda a, b: fixed_tolerance(a.sum(), b.s
     compares sums of outputs
     You compare the *sum* of the outputs before the cut. If a leak raises one output and lowers another by the same
     amount, the sum does not change. Compare entry by entry: `np.allclose` takes whole arrays.""")
-
-
-@leaks.mistake("never finds a leak")
-def changes_nothing(decoder, sequences):
-    """Your answer is False for every decoder. Give the decoder two sequences that differ after the cut, and compare the
-    outputs before it: if these differ, return True. Take what comes after the cut from another sequence."""
-    return searched(decoder, sequences, pairs=[(x, x) for x in sequences])
+wrong("changes_nothing", lambda decoder, sequences: searched(decoder, sequences, pairs=[(x, x) for x in sequences]))("""
+    never finds a leak
+    Your answer is False for every decoder. Give the decoder two sequences that differ after the cut, and compare the
+    outputs before it: if these differ, return True. Take what comes after the cut from another sequence.""")
 
 
 @leaks.mistake("makes the new future from the old one")

@@ -284,11 +284,10 @@ def renormalised(scores, mask):
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-@masked_softmax.mistake("promotes float32 to float64")
-def promoted_softmax(scores, mask):
-    """float32 came back as float64. `np.where(mask, 0, -np.inf)` makes an array of float64, and adding it to the scores
-    promotes them. Choose between the scores and -np.inf in one `np.where`, which keeps the dtype of the scores."""
-    return zero_if_empty(softmax(scores + np.where(mask, 0.0, -np.inf)), mask)
+wrong("promoted_softmax", lambda scores, mask: zero_if_empty(softmax(scores + np.where(mask, 0.0, -np.inf)), mask))("""
+    promotes float32 to float64
+    float32 came back as float64. `np.where(mask, 0, -np.inf)` makes an array of float64, and adding it to the scores
+    promotes them. Choose between the scores and -np.inf in one `np.where`, which keeps the dtype of the scores.""")
 
 
 @masked_softmax.mistake("needs a mask in the full shape of the scores")
@@ -333,11 +332,10 @@ def added_then_empty_rows(scores, mask, *, number):
     return zero_if_empty(softmax(scores + np.where(mask, 0, number).astype(scores.dtype)), mask)
 
 
-@masked_softmax.mistake("applies the softmax twice", reread="From masked scores to weights")
-def softmax_twice(scores, mask):
-    """You apply the masked softmax to its own weights. They lie between 0 and 1, so the visible keys get nearly even
-    weights. Apply it once, to the scores."""
-    return reference.masked_softmax(reference.masked_softmax(scores, mask), mask)
+wrong("softmax_twice", lambda scores, mask: reference.masked_softmax(reference.masked_softmax(scores, mask), mask))("""
+    applies the softmax twice -> From masked scores to weights
+    You apply the masked softmax to its own weights. They lie between 0 and 1, so the visible keys get nearly even
+    weights. Apply it once, to the scores.""")
 
 
 @masked_softmax.mistake("applies a softmax to the masked weights", reread="From masked scores to weights")

@@ -64,15 +64,10 @@ wrong("additive_padding", lambda tokens, pad: np.where(tokens != pad, 0.0, -np.i
     makes an additive mask -> Two conventions, opposite to each other
     Your mask holds 0 and -inf, to add to scores. In this book a mask is boolean, and only `masked_softmax` changes the
     scores.""")
-
-
-@padding_mask.mistake("repeats the row for every query")
-def row_for_each_query(tokens, pad):
-    """The values are right, and so is a (T, T) mask for the encoder. But every row is the same, so one row is enough:
-    (..., 1, T_key) broadcasts to any number of queries, even if that is not the number of keys."""
-    return np.repeat((tokens != pad)[..., None, :], tokens.shape[-1], axis=-2)
-
-
+wrong("row_for_each_query", lambda tokens, pad: np.repeat((tokens != pad)[..., None, :], tokens.shape[-1], axis=-2))("""
+    repeats the row for every query
+    The values are right, and so is a (T, T) mask for the encoder. But every row is the same, so one row is enough:
+    (..., 1, T_key) broadcasts to any number of queries, even if that is not the number of keys.""")
 wrong("pad_is_zero", lambda tokens, pad: (tokens != 0)[..., None, :])("""
     takes for granted that padding is 0
     You compare padding with 0, whatever `pad` is. Another tokeniser may give padding another number.""")

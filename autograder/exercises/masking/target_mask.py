@@ -43,13 +43,10 @@ def padding_alone(tokens, pad):
     return np.repeat(reference.padding_mask(tokens, pad), tokens.shape[-1], axis=-2)
 
 
-@target_mask.mistake("allows what either mask allows")
-def either(tokens, pad):
-    """You combine the masks with 'or' (for booleans, `+` is 'or', too). A key is then visible if it is past *or* real,
-    so every real token of the future is visible. With True for 'may attend', both must be True: `&`."""
-    return reference.causal_mask(tokens.shape[-1]) | reference.padding_mask(tokens, pad)
-
-
+wrong("either", lambda tokens, pad: reference.causal_mask(tokens.shape[-1]) | reference.padding_mask(tokens, pad))("""
+    allows what either mask allows
+    You combine the masks with 'or' (for booleans, `+` is 'or', too). A key is then visible if it is past *or* real, so
+    every real token of the future is visible. With True for 'may attend', both must be True: `&`.""")
 wrong("inverted_target", lambda tokens, pad: ~reference.target_mask(tokens, pad))("""
     reads True as hidden -> Two conventions, opposite to each other
     Your True marks what is hidden. In this book True means 'may attend'.""")

@@ -4,12 +4,14 @@ import numpy as np
 
 from autograder.authoring.diagnoses import HEALTHY, NOTHING, overlooked, renamed
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.project.failed_runs import drawn, log_of
 from solutions import project as reference
 
 diagnose_log = Exercise(
     reference.diagnose_log, outputs={"bug": "", "first": ""}, section="Eight runs that failed", order=("bug", "first")
 )
+wrong = short_mistakes(diagnose_log)
 
 
 def logs(draw, *bugs):
@@ -58,27 +60,20 @@ def warmup_as_rate(log):
     return renamed(reference.diagnose_log(log), ["no warm-up"], to="rate too high")
 
 
-@diagnose_log.mistake("takes a high rate for a missing warm-up")
-def rate_as_warmup(log):
-    """You name a missing warm-up for two different bugs. Both make the first update too long. Compare it with the later
-    rows of `updates`: without a warm-up none is longer than the first, and a rate that is too high still climbs."""
-    return renamed(reference.diagnose_log(log), ["rate too high"], to="no warm-up")
-
-
-@diagnose_log.mistake("takes labels that are not shifted for a leak")
-def labels_as_leak(log):
-    """You name a leak for two different bugs. Both let the loss fall too far. `past_moves` distinguishes them: outputs
+wrong("rate_as_warmup", lambda log: renamed(reference.diagnose_log(log), ["rate too high"], to="no warm-up"))("""
+    takes a high rate for a missing warm-up
+    You name a missing warm-up for two different bugs. Both make the first update too long. Compare it with the later
+    rows of `updates`: without a warm-up none is longer than the first, and a rate that is too high still climbs.""")
+wrong("labels_as_leak", lambda log: renamed(reference.diagnose_log(log), ["labels not shifted"], to="leak"))("""
+    takes labels that are not shifted for a leak
+    You name a leak for two different bugs. Both let the loss fall too far. `past_moves` distinguishes them: outputs
     that can read later sounds change with the last sound, but labels change no output. Also compare the losses of row
-    0."""
-    return renamed(reference.diagnose_log(log), ["labels not shifted"], to="leak")
-
-
-@diagnose_log.mistake("takes a leak for labels that are not shifted")
-def leak_as_labels(log):
-    """You name labels that are not shifted for two different bugs. Both let the loss fall too far. `past_moves`
+    0.""")
+wrong("leak_as_labels", lambda log: renamed(reference.diagnose_log(log), ["leak"], to="labels not shifted"))("""
+    takes a leak for labels that are not shifted
+    You name labels that are not shifted for two different bugs. Both let the loss fall too far. `past_moves`
     distinguishes them: labels change no output, but outputs that can read later sounds change with the last sound. Also
-    compare the losses of row 0."""
-    return renamed(reference.diagnose_log(log), ["leak"], to="labels not shifted")
+    compare the losses of row 0.""")
 
 
 @diagnose_log.mistake("takes labels that are not shifted for overfitting")
@@ -89,85 +84,54 @@ def labels_as_overfitting(log):
     return renamed(reference.diagnose_log(log), ["labels not shifted"], to="overfitting")
 
 
-@diagnose_log.mistake("takes a leak for overfitting")
-def leak_as_overfitting(log):
-    """You name overfitting for two different bugs. Both bring the loss down, and the words come out wrong. `held_out`
+wrong("leak_as_overfitting", lambda log: renamed(reference.diagnose_log(log), ["leak"], to="overfitting"))("""
+    takes a leak for overfitting
+    You name overfitting for two different bugs. Both bring the loss down, and the words come out wrong. `held_out`
     distinguishes them: it rises while a model learns its words by heart, and it falls with the loss if the model can
-    read what it must predict, whatever the word."""
-    return renamed(reference.diagnose_log(log), ["leak"], to="overfitting")
-
-
-@diagnose_log.mistake("takes overfitting for a leak")
-def overfitting_as_leak(log):
-    """You name a leak for two different bugs. Both bring the loss down, and the words come out wrong. `past_moves`
-    distinguishes them: it stays at zero as long as no output depends on a later sound."""
-    return renamed(reference.diagnose_log(log), ["overfitting"], to="leak")
-
-
-@diagnose_log.mistake("takes a high rate for a table that is not scaled")
-def rate_as_table(log):
-    """You name the table for two different bugs. Both keep the loss high. The first row distinguishes them: it was
-    measured before the first step, so the rate cannot have changed it yet, but the table can."""
-    return renamed(reference.diagnose_log(log), ["rate too high"], to="table not scaled")
-
-
-@diagnose_log.mistake("takes a table that is not scaled for a high rate")
-def table_as_rate(log):
-    """You name a high rate for two different bugs. Both keep the loss high. The first row distinguishes them: it was
+    read what it must predict, whatever the word.""")
+wrong("overfitting_as_leak", lambda log: renamed(reference.diagnose_log(log), ["overfitting"], to="leak"))("""
+    takes overfitting for a leak
+    You name a leak for two different bugs. Both bring the loss down, and the words come out wrong. `past_moves`
+    distinguishes them: it stays at zero as long as no output depends on a later sound.""")
+wrong("rate_as_table", lambda log: renamed(reference.diagnose_log(log), ["rate too high"], to="table not scaled"))("""
+    takes a high rate for a table that is not scaled
+    You name the table for two different bugs. Both keep the loss high. The first row distinguishes them: it was
+    measured before the first step, so the rate cannot have changed it yet, but the table can.""")
+wrong("table_as_rate", lambda log: renamed(reference.diagnose_log(log), ["table not scaled"], to="rate too high"))("""
+    takes a table that is not scaled for a high rate
+    You name a high rate for two different bugs. Both keep the loss high. The first row distinguishes them: it was
     measured before the first step, when the rate had not changed anything yet. Also, the size of `updates` depends only
-    on the rate."""
-    return renamed(reference.diagnose_log(log), ["table not scaled"], to="rate too high")
-
-
-@diagnose_log.mistake("takes padding that is not masked for a leak")
-def padding_as_leak(log):
-    """You name a leak for two different bugs. In both, the outputs depend on something that should not matter.
+    on the rate.""")
+wrong("padding_as_leak", lambda log: renamed(reference.diagnose_log(log), ["padding not masked"], to="leak"))("""
+    takes padding that is not masked for a leak
+    You name a leak for two different bugs. In both, the outputs depend on something that should not matter.
     `past_moves` changes the last sound, and `padding_moves` adds padding after the letters. See which of the two is not
-    zero."""
-    return renamed(reference.diagnose_log(log), ["padding not masked"], to="leak")
-
-
-@diagnose_log.mistake("takes a leak for padding that is not masked")
-def leak_as_padding(log):
-    """You name padding for two different bugs. In both, the outputs depend on something that should not matter.
+    zero.""")
+wrong("leak_as_padding", lambda log: renamed(reference.diagnose_log(log), ["leak"], to="padding not masked"))("""
+    takes a leak for padding that is not masked
+    You name padding for two different bugs. In both, the outputs depend on something that should not matter.
     `padding_moves` adds padding after the letters, and `past_moves` changes the last sound. See which of the two is not
-    zero."""
-    return renamed(reference.diagnose_log(log), ["leak"], to="padding not masked")
-
-
-@diagnose_log.mistake("does not look at what the losses hide")
-def leak_missed(log):
-    """You call a run healthy although its loss falls below that of every honest run. A loss that is too good is a sign,
-    too. `past_moves` says whether an output depends on a later sound."""
-    return overlooked(reference.diagnose_log(log), ["leak"])
-
-
-@diagnose_log.mistake("does not look at the padding")
-def padding_missed(log):
-    """You call a run healthy because its curves look healthy. Not every bug shows in a curve. Look at `padding_moves`:
-    no output may change by more than rounding when padding is added."""
-    return overlooked(reference.diagnose_log(log), ["padding not masked"])
-
-
-@diagnose_log.mistake("looks at the mean of the updates")
-def frozen_missed(log):
-    """You miss a part of the model whose update is zero. In a mean or a maximum, the other parts may hide it. Look for
-    a zero in each column of `updates`."""
-    return overlooked(reference.diagnose_log(log), ["layer frozen"])
-
-
-@diagnose_log.mistake("overlooks that the loss of other words rises")
-def overfitting_missed(log):
-    """You call a run healthy although its `held_out` rises in the end. Only the loss of the words that it trains on
-    still falls. Compare the last row of `held_out` with its lowest value."""
-    return overlooked(reference.diagnose_log(log), ["overfitting"])
-
-
-@diagnose_log.mistake("looks at the end of the run alone")
-def warmup_missed(log):
-    """You call a run healthy because its last rows are. Look at the first row of `updates`, which should be the
-    shortest and not the longest."""
-    return overlooked(reference.diagnose_log(log), ["no warm-up"])
+    zero.""")
+wrong("leak_missed", lambda log: overlooked(reference.diagnose_log(log), ["leak"]))("""
+    does not look at what the losses hide
+    You call a run healthy although its loss falls below that of every honest run. A loss that is too good is a sign,
+    too. `past_moves` says whether an output depends on a later sound.""")
+wrong("padding_missed", lambda log: overlooked(reference.diagnose_log(log), ["padding not masked"]))("""
+    does not look at the padding
+    You call a run healthy because its curves look healthy. Not every bug shows in a curve. Look at `padding_moves`: no
+    output may change by more than rounding when padding is added.""")
+wrong("frozen_missed", lambda log: overlooked(reference.diagnose_log(log), ["layer frozen"]))("""
+    looks at the mean of the updates
+    You miss a part of the model whose update is zero. In a mean or a maximum, the other parts may hide it. Look for a
+    zero in each column of `updates`.""")
+wrong("overfitting_missed", lambda log: overlooked(reference.diagnose_log(log), ["overfitting"]))("""
+    overlooks that the loss of other words rises
+    You call a run healthy although its `held_out` rises in the end. Only the loss of the words that it trains on still
+    falls. Compare the last row of `held_out` with its lowest value.""")
+wrong("warmup_missed", lambda log: overlooked(reference.diagnose_log(log), ["no warm-up"]))("""
+    looks at the end of the run alone
+    You call a run healthy because its last rows are. Look at the first row of `updates`, which should be the shortest
+    and not the longest.""")
 
 
 @diagnose_log.mistake("takes the climb of a schedule for a bug")
@@ -187,25 +151,18 @@ def loss_for_all(log):
     return bug, None if first is None else "loss"
 
 
-@diagnose_log.mistake("names the copies as the first sign")
-def copies_first(log):
-    """You name `copied`, which shows what the model has learnt from its labels after some steps. One column shows it
-    before the first step: compare the first row with that of the healthy run."""
-    return with_first(reference.diagnose_log(log), {"labels not shifted": "copied"})
-
-
-@diagnose_log.mistake("dates a leak by the loss")
-def leak_by_the_loss(log):
-    """The name of one bug is right, but its first sign is not. You name `loss`, which falls too far only after many
-    steps. A column that is measured by changing the input shows the bug before the first step."""
-    return with_first(reference.diagnose_log(log), {"leak": "loss"})
-
-
-@diagnose_log.mistake("names the falling loss as the sign of overfitting")
-def overfitting_by_the_loss(log):
-    """The name of one bug is right, but its first sign is not. You name `loss`. A loss that falls fast is not in itself
-    a sign of a bug. The sign is another column that turns and rises."""
-    return with_first(reference.diagnose_log(log), {"overfitting": "loss"})
+wrong("copies_first", lambda log: with_first(reference.diagnose_log(log), {"labels not shifted": "copied"}))("""
+    names the copies as the first sign
+    You name `copied`, which shows what the model has learnt from its labels after some steps. One column shows it
+    before the first step: compare the first row with that of the healthy run.""")
+wrong("leak_by_the_loss", lambda log: with_first(reference.diagnose_log(log), {"leak": "loss"}))("""
+    dates a leak by the loss
+    The name of one bug is right, but its first sign is not. You name `loss`, which falls too far only after many steps.
+    A column that is measured by changing the input shows the bug before the first step.""")
+wrong("overfitting_by_the_loss", lambda log: with_first(reference.diagnose_log(log), {"overfitting": "loss"}))("""
+    names the falling loss as the sign of overfitting
+    The name of one bug is right, but its first sign is not. You name `loss`. A loss that falls fast is not in itself a
+    sign of a bug. The sign is another column that turns and rises.""")
 
 
 @diagnose_log.mistake("dates the schedule by the loss")
@@ -229,10 +186,9 @@ def empty_name(log):
     return bug, first or ""
 
 
-@diagnose_log.mistake("returns the column before the name")
-def column_first(log):
-    """You return `(first, bug)`. The name of the bug comes first: `(bug, first)`."""
-    return reference.diagnose_log(log)[::-1]
+wrong("column_first", lambda log: reference.diagnose_log(log)[::-1])("""
+    returns the column before the name
+    You return `(first, bug)`. The name of the bug comes first: `(bug, first)`.""")
 
 
 @diagnose_log.equivalent

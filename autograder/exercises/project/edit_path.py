@@ -3,7 +3,7 @@ from functools import cache
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
-from autograder.authoring.short_mistakes import short_mistakes
+from autograder.authoring.short_mistakes import changing, short_mistakes
 from solutions import project as reference
 
 edit_path = Exercise(
@@ -144,26 +144,16 @@ def divided(guess, truth):
     return distance / max(1, len(truth)), path
 
 
-@edit_path.mistake("counts the moves")
-def moves_counted(guess, truth):
-    """Your distance is the length of the path. A pair of equal tokens is a move, but not an edit."""
-    _, path = reference.edit_path(guess, truth)
-    return len(path), path
-
-
-@edit_path.mistake("returns the path from its end")
-def backwards(guess, truth):
-    """Your path runs from the end to the beginning, as you found it. Reverse it."""
-    distance, path = reference.edit_path(guess, truth)
-    return distance, path[::-1]
-
-
-@edit_path.mistake("exchanges the columns of the path")
-def columns_exchanged(guess, truth):
-    """In your path, the first number of a row belongs to the truth and the second to the guess. Swap them: (i, j) pairs
-    guess[i] with truth[j]."""
-    distance, path = reference.edit_path(guess, truth)
-    return distance, path[:, ::-1]
+wrong("moves_counted", changing(reference.edit_path), change=lambda _, path: (len(path), path))("""
+    counts the moves
+    Your distance is the length of the path. A pair of equal tokens is a move, but not an edit.""")
+wrong("backwards", changing(reference.edit_path), change=lambda distance, path: (distance, path[::-1]))("""
+    returns the path from its end
+    Your path runs from the end to the beginning, as you found it. Reverse it.""")
+wrong("columns_exchanged", changing(reference.edit_path), change=lambda distance, path: (distance, path[:, ::-1]))("""
+    exchanges the columns of the path
+    In your path, the first number of a row belongs to the truth and the second to the guess. Swap them: (i, j) pairs
+    guess[i] with truth[j].""")
 
 
 @edit_path.mistake("leaves the gaps out of the path")

@@ -111,11 +111,10 @@ def lower_is_safer(runs):
     return order_by(lambda run: predicted_loss(run, rate=math.log10(run["rate"] / PLAIN["rate"])), runs)
 
 
-@predicted_ablations.mistake("takes the rate for unimportant")
-def rate_ignored(runs):
-    """You expect little difference from another rate. Adam's step is about as long as the rate. A run whose rate is ten
-    times too low goes a tenth of the way."""
-    return order_by(lambda run: predicted_loss(run, rate=too_slow(run["rate"]) / 20), runs)
+wrong("rate_ignored", lambda runs: order_by(lambda run: predicted_loss(run, rate=too_slow(run["rate"]) / 20), runs))("""
+    takes the rate for unimportant
+    You expect little difference from another rate. Adam's step is about as long as the rate. A run whose rate is ten
+    times too low goes a tenth of the way.""")
 
 
 @predicted_ablations.mistake("expects much of four heads")
@@ -125,12 +124,11 @@ def heads_matter(runs):
     return order_by(lambda run: predicted_loss(run, heads=2 if run["heads"] == 1 else 0), runs)
 
 
-@predicted_ablations.mistake("puts more smoothing before less")
-def smoothing_helps(runs):
-    """In your order a run with more smoothing comes before one with less. A smoothed label asks the model to give away
-    a part of the probability, here 40%. The loss here is without smoothing, so the probability that the model gives
-    away counts against it."""
-    return order_by(lambda run: predicted_loss(run, smoothing=-run["smoothing"]), runs)
+wrong("smoothing_helps", lambda runs: order_by(lambda run: predicted_loss(run, smoothing=-run["smoothing"]), runs))("""
+    puts more smoothing before less
+    In your order a run with more smoothing comes before one with less. A smoothed label asks the model to give away a
+    part of the probability, here 40%. The loss here is without smoothing, so the probability that the model gives away
+    counts against it.""")
 
 
 @predicted_ablations.mistake("takes the largest number for the largest change")

@@ -131,11 +131,10 @@ def from_below(logits, p, temperature=1.0):
     return result
 
 
-@top_p.mistake("returns the sorted probabilities")
-def sorted_ones(logits, p, temperature=1.0):
-    """Your probabilities are sorted. Entry k must be that of token k, so put them back in their places, for example
-    with `np.put_along_axis`."""
-    return -np.sort(-reference.top_p(logits, p, temperature), axis=-1)
+wrong("sorted_ones", lambda logits, p, temperature=1.0: -np.sort(-reference.top_p(logits, p, temperature), axis=-1))("""
+    returns the sorted probabilities
+    Your probabilities are sorted. Entry k must be that of token k, so put them back in their places, for example with
+    `np.put_along_axis`.""")
 
 
 @top_p.mistake("takes places in the sorted order for tokens")
@@ -227,11 +226,10 @@ def all_ties(logits, p, temperature=1.0):
     return kept / kept.sum(axis=-1, keepdims=True)
 
 
-@top_p.mistake("prefers larger numbers among equals")
-def last_ties(logits, p, temperature=1.0):
-    """Of equally likely tokens you keep those with the larger numbers. The exercise asks for the smaller numbers first:
-    sort the negative probabilities with `kind="stable"`, and do not reverse a rising sort."""
-    return reference.top_p(logits[..., ::-1], p, temperature)[..., ::-1]
+wrong("last_ties", lambda logits, p, temperature=1.0: reference.top_p(logits[..., ::-1], p, temperature)[..., ::-1])("""
+    prefers larger numbers among equals
+    Of equally likely tokens you keep those with the larger numbers. The exercise asks for the smaller numbers first:
+    sort the negative probabilities with `kind="stable"`, and do not reverse a rising sort.""")
 
 
 @top_p.mistake("refuses nothing")

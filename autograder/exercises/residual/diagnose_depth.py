@@ -116,11 +116,10 @@ def activations_alone(record):
     return overlooked(reference.diagnose_depth(record), ["residual missing on the way back"])
 
 
-@diagnose_depth.mistake("does not look at the other words")
-def other_words_ignored(record):
-    """You overlook a norm over the words. Its rows look like any others. But this stack has no attention, so if only
-    the last word changes, no other word may move: see `moved`."""
-    return overlooked(reference.diagnose_depth(record), ["norm over the words"])
+wrong("other_words_ignored", lambda record: overlooked(reference.diagnose_depth(record), ["norm over the words"]))("""
+    does not look at the other words
+    You overlook a norm over the words. Its rows look like any others. But this stack has no attention, so if only the
+    last word changes, no other word may move: see `moved`.""")
 
 
 @diagnose_depth.mistake("does not look for gradients of zero")

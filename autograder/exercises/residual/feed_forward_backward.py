@@ -80,13 +80,10 @@ def first_only(grad_output, cache):
     return grad_x, grad_params
 
 
-@feed_forward_backward.mistake("applies relu's gate to the second layer, too")
-def gated_output(grad_output, cache):
-    """The gradient of the second layer's bias lacks the negative entries of grad_output, but no relu follows that
-    layer. The relu is between the layers, so the second layer is an ordinary linear layer."""
-    return reference.feed_forward_backward(np.maximum(grad_output, 0), cache)
-
-
+wrong("gated_output", lambda grad_output, cache: reference.feed_forward_backward(np.maximum(grad_output, 0), cache))("""
+    applies relu's gate to the second layer, too
+    The gradient of the second layer's bias lacks the negative entries of grad_output, but no relu follows that layer.
+    The relu is between the layers, so the second layer is an ordinary linear layer.""")
 wrong("slope_alone", through_relu, gate=lambda grad, active: (active > 0).astype(grad.dtype))("""
     takes relu's slope for the gradient
     Below the relu you pass on the gate itself, ones and zeros, and lose the gradient that arrived there. The chain rule

@@ -2,10 +2,12 @@ import numpy as np
 
 from autograder.authoring.diagnoses import one_of_each, overlooked, renamed
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from solutions import training as reference
 from solutions.runs import training_runs
 
 diagnose_training = Exercise(reference.diagnose_training, outputs={"bug": "", "first": ""}, section="What a log shows")
+wrong = short_mistakes(diagnose_training)
 JUMPS = "target not shifted", "labels of other sentences", "padding counted"
 
 
@@ -127,18 +129,14 @@ def not_updated_as_cut(run):
     return renamed(reference.diagnose_training(run), ["layer not updated"], to="way back cut")
 
 
-@diagnose_training.mistake("misses a layer that is not updated")
-def first_layer_alone(run):
-    """You miss a layer that is not updated, at least if it is not the first layer. Its column of `update_norms` holds
-    0: look for 0 in every column."""
-    return overlooked(reference.diagnose_training(run), ["layer not updated"])
-
-
-@diagnose_training.mistake("misses a way back that is cut")
-def last_layer_alone(run):
-    """You miss a backward pass that is cut. The layers above the cut, including the last one, have gradients as before.
-    The layers below it have none: look for 0 in every column of `gradient_norms`."""
-    return overlooked(reference.diagnose_training(run), ["way back cut"])
+wrong("first_layer_alone", lambda run: overlooked(reference.diagnose_training(run), ["layer not updated"]))("""
+    misses a layer that is not updated
+    You miss a layer that is not updated, at least if it is not the first layer. Its column of `update_norms` holds 0:
+    look for 0 in every column.""")
+wrong("last_layer_alone", lambda run: overlooked(reference.diagnose_training(run), ["way back cut"]))("""
+    misses a way back that is cut
+    You miss a backward pass that is cut. The layers above the cut, including the last one, have gradients as before.
+    The layers below it have none: look for 0 in every column of `gradient_norms`.""")
 
 
 @diagnose_training.mistake("takes a summed loss for gradients that are not cleared")
@@ -155,11 +153,10 @@ def not_cleared_as_summed(run):
     return renamed(reference.diagnose_training(run), ["gradients not cleared"], to="loss summed")
 
 
-@diagnose_training.mistake("does not look at the past")
-def past_ignored(run):
-    """You miss a forgotten mask, which the loss hardly shows. `past_moves` is zero as long as no output depends on a
-    later token."""
-    return overlooked(reference.diagnose_training(run), ["mask forgotten"])
+wrong("past_ignored", lambda run: overlooked(reference.diagnose_training(run), ["mask forgotten"]))("""
+    does not look at the past
+    You miss a forgotten mask, which the loss hardly shows. `past_moves` is zero as long as no output depends on a later
+    token.""")
 
 
 @diagnose_training.mistake("takes every jump of the loss for a target that is not shifted")
@@ -194,10 +191,9 @@ def copies_as_padding(run):
     return renamed(reference.diagnose_training(run), ["target not shifted"], to="padding counted")
 
 
-@diagnose_training.mistake("returns the step before the name")
-def step_first(run):
-    """You return `(first, bug)`. The name comes first: `(bug, first)`."""
-    return reference.diagnose_training(run)[::-1]
+wrong("step_first", lambda run: reference.diagnose_training(run)[::-1])("""
+    returns the step before the name
+    You return `(first, bug)`. The name comes first: `(bug, first)`.""")
 
 
 def all_but_the_past(run):

@@ -177,11 +177,10 @@ def ranks(runs):
     return np.argsort(order), reasons
 
 
-@predicted_final_losses.mistake("names the rate for every pair")
-def rate_for_all(runs):
-    """You name the rate for every pair. Two runs with the same rate can differ by their floors, or by the rate that
-    they have reached when they end. Give the first run of the pair each setting of the second in turn, and compare."""
-    return reference.predicted_final_losses(runs)[0], ["rate"] * 3
+wrong("rate_for_all", lambda runs: (reference.predicted_final_losses(runs)[0], ["rate"] * 3))("""
+    names the rate for every pair
+    You name the rate for every pair. Two runs with the same rate can differ by their floors, or by the rate that they
+    have reached when they end. Give the first run of the pair each setting of the second in turn, and compare.""")
 
 
 @predicted_final_losses.mistake("names the smoothing wherever it differs")

@@ -1,6 +1,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.training.shared import one_hot, to_judge, with_padding_before_words
 from solutions import training as reference
 from solutions.smoothing import smooth_labels
@@ -10,6 +11,7 @@ smoothed_cross_entropy_backward = Exercise(
     outputs={"grad_logits": "... T vocab"},
     section="The gradient: yours to derive",
 )
+wrong = short_mistakes(smoothed_cross_entropy_backward)
 
 
 def to_go_back(draw, inputs, dtype=np.float64):
@@ -100,17 +102,13 @@ def gradient_of_the_variant(grad_loss, cache):
     return reference.smoothed_cross_entropy_backward(grad_loss, (log_p, labels, counted, eps * K / (K - 1)))
 
 
-@smoothed_cross_entropy_backward.mistake("has the sign reversed")
-def uphill(grad_loss, cache):
-    """This is q' - p, which points downhill. The gradient points uphill: p - q'. The optimiser adds the minus sign."""
-    return -reference.smoothed_cross_entropy_backward(grad_loss, cache)
-
-
-@smoothed_cross_entropy_backward.mistake("ignores grad_loss")
-def as_if_one(grad_loss, cache):
-    """You return the gradient of the loss itself, without the factor `grad_loss`, which comes from what follows the
-    loss."""
-    return reference.smoothed_cross_entropy_backward(1.0, cache)
+wrong("uphill", lambda grad_loss, cache: -reference.smoothed_cross_entropy_backward(grad_loss, cache))("""
+    has the sign reversed
+    This is q' - p, which points downhill. The gradient points uphill: p - q'. The optimiser adds the minus sign.""")
+wrong("as_if_one", lambda grad_loss, cache: reference.smoothed_cross_entropy_backward(1.0, cache))("""
+    ignores grad_loss
+    You return the gradient of the loss itself, without the factor `grad_loss`, which comes from what follows the
+    loss.""")
 
 
 @smoothed_cross_entropy_backward.mistake("takes log-probabilities for probabilities")

@@ -4,6 +4,7 @@ import numpy as np
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.functions_to_test import REFERENCE, functions_to_test
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.authoring.usual_wrong_tests import usual_wrong_tests
 from autograder.exercises.training.train_step import step_of, train_step
 from solutions import model
@@ -16,6 +17,7 @@ tests_train_step = Exercise(
     section="Why a falling loss tests nothing",
     tests=train_step,
 )
+wrong = short_mistakes(tests_train_step)
 
 tried = partial(functions_to_test, exercise=train_step)
 
@@ -256,104 +258,64 @@ def loss_falls(function):
     return losses[-1] < losses[0]
 
 
-@tests_train_step.mistake("looks at the loss alone")
-def loss_alone(function):
-    """Your test finds wrong losses. It accepts a function that returns the right loss and makes a wrong step. Look at
-    the new parameters and at the new moments, too."""
-    return tested(function, mean=False, squares=False, params=False, watched=())
-
-
-@tests_train_step.mistake("does not look at the loss")
-def loss_unwatched(function):
-    """Your test accepts a function that makes the right step and returns a wrong loss: the loss after the step, or the
-    loss without smoothing. Compare the loss as well."""
-    return tested(function, loss=False)
-
-
-@tests_train_step.mistake("believes the function's own gradient")
-def gradient_unmeasured(function):
-    """Your test accepts a function with a wrong gradient. You take the gradient from the new mean, which the function
+wrong("loss_alone", tested, mean=False, squares=False, params=False, watched=())("""
+    looks at the loss alone
+    Your test finds wrong losses. It accepts a function that returns the right loss and makes a wrong step. Look at the
+    new parameters and at the new moments, too.""")
+wrong("loss_unwatched", tested, loss=False)("""
+    does not look at the loss
+    Your test accepts a function that makes the right step and returns a wrong loss: the loss after the step, or the
+    loss without smoothing. Compare the loss as well.""")
+wrong("gradient_unmeasured", tested, own_gradient=True)("""
+    believes the function's own gradient
+    Your test accepts a function with a wrong gradient. You take the gradient from the new mean, which the function
     itself has made, and look only at what Adam does with it. Compare this gradient with a slope that you measure, or
-    with that of `backward`."""
-    return tested(function, own_gradient=True)
-
-
-@tests_train_step.mistake("tests the first step only")
-def first_step_only(function):
-    """Your test accepts functions that are right in the first step, where the moments are zero and `step` is 1. A
-    function that forgets its moments, or treats every step as the first, looks right there. Try a later step, with
-    moments that are not zero."""
-    return tested(function, case=situation(step=1, zeros=True))
-
-
-@tests_train_step.mistake("uses the usual padding token only")
-def usual_padding(function):
-    """Your test accepts a function that does not pass `pad` on. With `pad=0` its defaults are right by accident. Pad
-    with another token, and use token 0 for a word or not at all."""
-    return tested(function, case=situation(pad=0))
-
-
-@tests_train_step.mistake("uses sentences without padding")
-def no_padding(function):
-    """Your test accepts functions that count padding. No sentence of your batch has any. Let the sentences differ in
-    length, in the source and in the target."""
-    return tested(function, case=situation(padded=False))
-
-
-@tests_train_step.mistake("uses the usual smoothing only")
-def usual_smoothing(function):
-    """Your test accepts a function that always smooths by a tenth. With `smoothing=0.1` it is right by accident. Choose
-    another number."""
-    return tested(function, case=situation(smoothing=0.1))
-
-
-@tests_train_step.mistake("does not smooth")
-def no_smoothing(function):
-    """Your test accepts functions that forget the smoothing, in the loss or in its gradient. With `smoothing=0` they
-    are right. Choose a number between 0 and 1 that is not the default."""
-    return tested(function, case=situation(smoothing=0.0))
-
-
-@tests_train_step.mistake("uses a single sentence")
-def single_sentence(function):
-    """Your test accepts a function that learns only from the first sentence of a batch. Use a batch of two sentences or
-    more, at least one of which has padding."""
-    return tested(function, case=situation(sentences=1))
-
-
-@tests_train_step.mistake("does not look at the new parameters")
-def parameters_unwatched(function):
-    """Your test accepts a function that computes all gradients, but returns the old parameters, or parameters after a
-    wrong step. Compare the new parameters with those that Adam gives."""
-    return tested(function, params=False)
-
-
-@tests_train_step.mistake("does not look at the new moments")
-def moments_unwatched(function):
-    """Your test accepts a function that returns the old moments. The step is right, but the next one will not be.
-    Compare both moments."""
-    return tested(function, mean=False, squares=False)
-
-
-@tests_train_step.mistake("does not look whether the arguments change")
-def arguments_unwatched(function):
-    """Your test accepts functions that write into the caller's arrays. Make copies before the call, with
-    `map_tree(np.copy, ...)`, and compare afterwards. A second name for the same array is not a copy."""
-    return tested(function, watched=())
-
-
-@tests_train_step.mistake("looks only whether the parameters change")
-def only_parameters_watched(function):
-    """Your test finds a function that writes into the caller's parameters, but accepts one that writes into the moments
-    or into the target. Copy all arrays that you pass."""
-    return tested(function, watched=("params",))
-
-
-@tests_train_step.mistake("looks whether parameters and moments change, and not at the tokens")
-def tokens_unwatched(function):
-    """Your test accepts a function that shifts the caller's target in place. Copy the source and the target, too, and
-    compare them after the call."""
-    return tested(function, watched=("params", "moments"))
+    with that of `backward`.""")
+wrong("first_step_only", lambda function: tested(function, case=situation(step=1, zeros=True)))("""
+    tests the first step only
+    Your test accepts functions that are right in the first step, where the moments are zero and `step` is 1. A function
+    that forgets its moments, or treats every step as the first, looks right there. Try a later step, with moments that
+    are not zero.""")
+wrong("usual_padding", lambda function: tested(function, case=situation(pad=0)))("""
+    uses the usual padding token only
+    Your test accepts a function that does not pass `pad` on. With `pad=0` its defaults are right by accident. Pad with
+    another token, and use token 0 for a word or not at all.""")
+wrong("no_padding", lambda function: tested(function, case=situation(padded=False)))("""
+    uses sentences without padding
+    Your test accepts functions that count padding. No sentence of your batch has any. Let the sentences differ in
+    length, in the source and in the target.""")
+wrong("usual_smoothing", lambda function: tested(function, case=situation(smoothing=0.1)))("""
+    uses the usual smoothing only
+    Your test accepts a function that always smooths by a tenth. With `smoothing=0.1` it is right by accident. Choose
+    another number.""")
+wrong("no_smoothing", lambda function: tested(function, case=situation(smoothing=0.0)))("""
+    does not smooth
+    Your test accepts functions that forget the smoothing, in the loss or in its gradient. With `smoothing=0` they are
+    right. Choose a number between 0 and 1 that is not the default.""")
+wrong("single_sentence", lambda function: tested(function, case=situation(sentences=1)))("""
+    uses a single sentence
+    Your test accepts a function that learns only from the first sentence of a batch. Use a batch of two sentences or
+    more, at least one of which has padding.""")
+wrong("parameters_unwatched", tested, params=False)("""
+    does not look at the new parameters
+    Your test accepts a function that computes all gradients, but returns the old parameters, or parameters after a
+    wrong step. Compare the new parameters with those that Adam gives.""")
+wrong("moments_unwatched", tested, mean=False, squares=False)("""
+    does not look at the new moments
+    Your test accepts a function that returns the old moments. The step is right, but the next one will not be. Compare
+    both moments.""")
+wrong("arguments_unwatched", tested, watched=())("""
+    does not look whether the arguments change
+    Your test accepts functions that write into the caller's arrays. Make copies before the call, with
+    `map_tree(np.copy, ...)`, and compare afterwards. A second name for the same array is not a copy.""")
+wrong("only_parameters_watched", tested, watched=("params",))("""
+    looks only whether the parameters change
+    Your test finds a function that writes into the caller's parameters, but accepts one that writes into the moments or
+    into the target. Copy all arrays that you pass.""")
+wrong("tokens_unwatched", tested, watched=("params", "moments"))("""
+    looks whether parameters and moments change, and not at the tokens
+    Your test accepts a function that shifts the caller's target in place. Copy the source and the target, too, and
+    compare them after the call.""")
 
 
 # ---------------------------------------------------------------------------------------- right tests
