@@ -157,8 +157,8 @@ const total = make("p", { className: "live-total" });
 const bar = make("progress", { "aria-label": "Exercises passed" });
 const status = make("div", { className: "live-status", role: "status" });
 const file = make("input", { type: "file", accept: ".json", className: "live-file", tabIndex: -1, "aria-hidden": "true" });
-const list = make("div");
-const buttons = [["Export", exportAll], ["Import", () => file.click()], ["Clear", clear]].map(([label, act]) => {
+const list = make("div", { className: "live-chapters" });
+const buttons = [["Export", exportAll], ["Import", () => file.click()], ["Print", () => print()], ["Clear", clear]].map(([label, act]) => {
   const button = make("button", { type: "button" }, label);
   button.addEventListener("click", act);
   return button;

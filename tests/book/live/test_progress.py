@@ -1,8 +1,11 @@
 """The page with the reader's progress: what it lists, and its file, which can be exported and imported."""
 
+import base64
+import io
 import json
 
 import pytest
+from pypdf import PdfReader
 
 from tests.book.live.conftest import N_EXERCISES, opened_by_new_reader
 from tests.book.live.reader import Page, only_in_chromium
@@ -74,6 +77,17 @@ def test_the_page_lists_every_chapter_with_its_exercises(progress, browser):
     )
     assert links[:2] == ["/chapters/01_attention.html", "/chapters/01_attention.html#live-softmax"]
     assert browser.complaints() == [] and browser.exceptions() == []
+
+
+@only_in_chromium
+def test_the_progress_prints_on_one_page_without_buttons(progress, browser):
+    browser.evaluate("window.print = () => { window.asked = true }")
+    press(browser, "Print")
+    assert browser.evaluate("window.asked")
+    (page,) = PdfReader(io.BytesIO(base64.b64decode(browser.send("Page.printToPDF")["data"]))).pages
+    text = "".join(page.extract_text().split())
+    assert f"1of{N_EXERCISES}exercisespassed,1tried." in text and "softmax" in text
+    assert text.count("Export") == text.count("Clear") == 1, "the paragraph names the buttons, which are not printed"
 
 
 def test_what_passed_before_the_exercise_changed_counts(progress, browser):
