@@ -23,9 +23,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--attempts",
-        type=positive,
+        type=_limit,
+        default=5,
         metavar="N",
-        help="grade at most N different files of a student, and keep further ones ungraded (default: no limit)",
+        help="grade at most N different files of a student, and keep further ones ungraded; `any` for no limit "
+        "(default: 5)",
     )
     parser.add_argument(
         "--wait",
@@ -34,6 +36,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="the time between two graded attempts of a student; of the files that arrive meanwhile, only the latest "
         "is graded",
     )
+
+
+def _limit(text: str) -> int | None:
+    return None if text == "any" else positive(text)
 
 
 @hub_packages()

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from autograder.course.handout import NotReleased
-from autograder.course.lock import Busy
+from autograder.errors import UserError
 from autograder.gradebook.class_run import Incomplete
 from autograder.grading.assignment import file_digest
 from autograder.grading.jobs import default_jobs
-from autograder.grading.submissions import NoSubmissions
 from autograder.grading.submitted_file import read_file
 from autograder.hub.watching.attempt_log import Attempt, AttemptLog, AttemptRules, decide
 from autograder.hub.watching.inboxes import Arrival, Inbox
@@ -145,7 +143,7 @@ class Desk:
                 rows = self._grade(students)
         except Incomplete as error:
             failure, rows = str(error), error.rows
-        except (Busy, NoSubmissions, NotReleased, OSError) as error:
+        except (UserError, OSError) as error:  # after the instructor has resolved it, the next try succeeds
             failure = str(error)
         of_student = {row.student: row for row in rows}
         lines: list[Line] = []

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from argparse import ArgumentParser
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
@@ -26,6 +27,7 @@ from autograder.grading.submitted_file import read_file
 
 pytest.importorskip("watchfiles", reason="NO WATCHFILES: `watch` was not tested. Install it with `make formgrader`.")
 
+from autograder.hub.cli import watch as watch_command
 from autograder.hub.watching import desk, watch
 from autograder.hub.watching.attempt_log import Attempt, AttemptLog, AttemptRules, decide
 from autograder.hub.watching.desk import ABANDONED, RETRY_AFTER, SETTLED, Desk
@@ -200,7 +202,11 @@ def test_a_graded_file_is_not_graded_again_after_a_restart(window):
 
 
 @pytest.mark.parametrize(
-    "trouble", [Busy("another run"), OSError("no space"), Incomplete([], ["held"]), NotReleased(Path(), CHAPTER)]
+    "trouble",
+    [
+        *(Busy("another run"), OSError("no space"), Incomplete([], ["held"]), NotReleased(Path(), CHAPTER)),
+        UserError("c.Assigned.exercises in nbgrader_config.py names no exercise of 01_attention"),
+    ],
 )
 def test_a_failure_of_ours_is_tried_again(window, trouble):
     window.put("ada", "1")
@@ -400,6 +406,13 @@ def test_a_student_fetches_feedback_on_a_new_submission(course, exchange, conten
     for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):  # both arrive while it watches
         process.send_signal(number)
     assert process.wait() == 0
+
+
+@pytest.mark.parametrize(("given", "limit"), [([], 5), (["--attempts", "2"], 2), (["--attempts", "any"], None)])
+def test_five_attempts_are_the_default(given, limit):
+    parser = ArgumentParser()
+    watch_command.add_arguments(parser)
+    assert parser.parse_args([CHAPTER, *given]).attempts == limit
 
 
 def test_a_missing_exchange_is_named(course, capsys):
