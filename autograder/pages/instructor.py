@@ -6,6 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from autograder.version import version
 from check.messages import lesson, sentence_as_html
 from check.words import count
 
@@ -21,6 +22,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    environment.globals["version"] = version()
     environment.filters |= {
         "number": lambda value: f"{round(value, 2):g}",
         "count": count,

@@ -16,7 +16,9 @@ from autograder.pages.class_report import counts, pages
 from autograder.pages.class_report import pseudonyms as pseudonyms_file
 from autograder.pages.class_report.entries import Class, Entry
 from autograder.pages.class_report.pseudonyms import anonymous, pseudonyms
+from autograder.pages.instructor import templates
 from autograder.scores import which_attempt
+from autograder.version import version
 from check.faults import Verdict
 from check.key import Mistake
 from check.scoring import Aspect, Result
@@ -253,6 +255,11 @@ def test_text_of_students_is_shown_and_not_run(tmp_path, browser):
         assert {address for address in requests if not address.startswith("data:")} == {page.as_uri()}
         assert browser.evaluate("window.harm === undefined") and browser.complaints() == []
     assert "&lt;img src=x" in index.read_text()
+
+
+def test_every_instructors_page_names_the_version():
+    page = templates().from_string("{% extends 'base.html.j2' %}").render()
+    assert f"Made with version {version()} of the autograder." in page
 
 
 def test_no_page_loads_anything(graded, tmp_path):
