@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 import jupytext
+import pytest
 import yaml
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
@@ -244,6 +245,29 @@ def test_the_project_the_citation_and_the_changelog_name_one_version():
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest = re.search(r"^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$", changelog, re.MULTILINE)[1]
     assert {citation["version"], newest} == {PROJECT["project"]["version"]} == {version.version()}
+
+
+@pytest.mark.parametrize("audience", ["readers", "students", "instructors", "contributors"])
+def test_a_release_lists_a_change_for_each_audience(tmp_path, audience):
+    settings = tomllib.loads(PYPROJECT)["tool"]["towncrier"]
+    assert audience in {kind["directory"] for kind in settings["type"]}
+    (tmp_path / "pyproject.toml").write_text(PYPROJECT, encoding="utf-8")
+    (tmp_path / "CHANGELOG.md").write_text((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / settings["directory"]).mkdir()
+    (tmp_path / settings["directory"] / f"+one.{audience}.md").write_text("Softmax is shifted.", encoding="utf-8")
+    release = ("build", "--yes", "--version", "9.8.7", "--date", "2031-01-02")
+    command = (sys.executable, "-m", "towncrier", *release, "--dir", str(tmp_path))
+    subprocess.run(command, check=True, capture_output=True)
+    changelog = (tmp_path / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## [9.8.7] - 2031-01-02\n\n### For {audience}\n\n- Softmax is shifted.\n" in changelog
+    assert changelog.index("[9.8.7]") < changelog.index("[2.0.0]")
+
+
+def test_every_change_of_the_next_release_has_an_audience():
+    settings = PROJECT["tool"]["towncrier"]
+    audiences = "|".join(kind["directory"] for kind in settings["type"])
+    files = [file.name for file in (ROOT / settings["directory"]).iterdir() if file.name != ".gitignore"]
+    assert [name for name in files if not re.fullmatch(rf"\+[\w-]+\.({audiences})\.md", name)] == []
 
 
 # -------------------------------------------------------------------------------------------- containers
