@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from autograder.exercises.dictionary.programs import PROGRAMS, Program, applied, slip
+from autograder.exercises.dictionary.programs import PROGRAMS, Program, model_of, slip
 from autograder.layout import REPO
 from solutions import definer, dictionary
 from solutions.definer_parameters import fresh_definer
@@ -181,13 +181,12 @@ def texts_of(n_tokens: int) -> dict[str, list[list[int]]]:
 def raced(entrant: Entrant, seed: int, texts: dict[str, list[list[int]]]) -> tuple[float, float, int]:
     """Train a model, and return its held-out loss, the processor seconds of its training, and its parameters."""
     params = entrant.start(np.random.default_rng(seed))
-    moments, started = zero_moments(params), time.process_time()
-    with applied(entrant.program):
-        for step, tokens in enumerate(islice(endless_batches(seed, texts["known"], SIZE), N_STEPS), start=1):
-            rate = definer.cosine_rate(step / N_STEPS, PEAK)
-            params, moments, _ = definer.definer_step(params, moments, step, tokens, SIZES["n_heads"], rate)
-        seconds = time.process_time() - started
-        return definer.mean_loss(params, texts["held_out"], SIZES["n_heads"]), seconds, count(params)
+    model, moments, started = model_of(entrant.program), zero_moments(params), time.process_time()
+    for step, tokens in enumerate(islice(endless_batches(seed, texts["known"], SIZE), N_STEPS), start=1):
+        rate = definer.cosine_rate(step / N_STEPS, PEAK)
+        params, moments, _ = model.definer_step(params, moments, step, tokens, SIZES["n_heads"], rate)
+    seconds = time.process_time() - started
+    return model.mean_loss(params, texts["held_out"], SIZES["n_heads"]), seconds, count(params)
 
 
 def main() -> None:

@@ -15,10 +15,11 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from time import process_time
+from types import SimpleNamespace
 
 import numpy as np
 
-from autograder.exercises.dictionary.programs import PROGRAMS, RIGHT, Program, applied
+from autograder.exercises.dictionary.programs import PROGRAMS, RIGHT, Program, model_of
 from autograder.layout import REPO
 from solutions import definer
 from solutions.definitions import endless_batches, load_entries, load_merges, numbered, padded, vocabulary_of
@@ -40,27 +41,27 @@ def short_run(program: Program, seed: int, parts: Parts) -> Iterator[float]:
         them. Then the last held-out loss once more, as the right program measures it with the same weights.
     """
     params = definer.fresh_definer(np.random.default_rng(seed), **definer.SIZES)
-    moments = zero_moments(params)
-    with applied(program), np.errstate(all="ignore"):
+    model, moments = model_of(program), zero_moments(params)
+    with np.errstate(all="ignore"):
         batches = endless_batches(seed, parts["known"], SIZE)
         for step, tokens in zip(range(1, N_STEPS + 1), batches, strict=False):
             rate = definer.cosine_rate(step / N_STEPS, PEAK)
-            params, moments, loss = definer.definer_step(params, moments, step, tokens, definer.SIZES["n_heads"], rate)
+            params, moments, loss = model.definer_step(params, moments, step, tokens, model.SIZES["n_heads"], rate)
             if step == 1:
                 yield loss
             if step in MEASURED:
-                yield held_out_loss(params, parts["held_out"])
-    yield held_out_loss(params, parts["held_out"])
+                yield held_out_loss(model, params, parts["held_out"])
+    yield held_out_loss(model_of(PROGRAMS[RIGHT]), params, parts["held_out"])
 
 
-def held_out_loss(params: dict, texts: list[list[int]]) -> float:
-    """The mean loss of a token of these texts, in nats, by the program that is applied."""
+def held_out_loss(model: SimpleNamespace, params: dict, texts: list[list[int]]) -> float:
+    """The mean loss of a token of these texts, in nats, as a model measures it."""
     total, n_tokens = 0.0, 0
     texts = sorted(texts, key=len)
     for start in range(0, len(texts), SIZE):
         tokens = padded(texts[start : start + SIZE])
-        logits, _ = definer.definer_forward(params, tokens[:, :-1], definer.SIZES["n_heads"])
-        loss, (_, labels, *_) = definer.smoothed_cross_entropy(logits, tokens[:, 1:])
+        logits, _ = model.definer_forward(params, tokens[:, :-1], model.SIZES["n_heads"])
+        loss, (_, labels, *_) = model.smoothed_cross_entropy(logits, tokens[:, 1:])
         total, n_tokens = total + float(loss) * len(labels), n_tokens + len(labels)
     return total / n_tokens
 

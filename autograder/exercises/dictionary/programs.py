@@ -1,13 +1,13 @@
 """Wrong programs of chapter 12: each changes one function of the right program in a way that people do.
 
-A program is a dict of "module.function" -> the changed function. `applied` puts the changed functions where the model
-calls them. `found_by` says which of the chapter's tests see the change.
+A program is a dict of "module.function" -> the changed function. `model_of` returns a model that calls the changed
+functions. `found_by` says which of the chapter's tests see the change.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import cache
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -227,18 +227,25 @@ PROGRAMS: dict[str, Program] = {
 }
 
 
-@contextmanager
-def applied(program: Program) -> Iterator[None]:
-    """Let the model call the functions of a program, until the block ends."""
-    places = [(MODULES[module], name) for module, name in (path.split(".") for path in program)]
-    before = [getattr(module, name) for module, name in places]
-    for (module, name), function in zip(places, program.values(), strict=True):
-        setattr(module, name, function)
-    try:
-        yield
-    finally:
-        for (module, name), function in zip(places, before, strict=True):
-            setattr(module, name, function)
+def model_of(program: Program) -> SimpleNamespace:
+    """Return the functions of `solutions.definer`, copied so that they call the functions of a program.
+
+    They are copies because other threads call the right functions meanwhile.
+    """
+    spaces = {name: dict(vars(module)) for name, module in MODULES.items()}
+    copies = {
+        function: FunctionType(function.__code__, spaces[name], function.__name__, function.__defaults__)
+        for name, module in MODULES.items()
+        for function in vars(module).values()
+        if isinstance(function, FunctionType) and function.__module__ == module.__name__
+    }
+    for space in spaces.values():
+        functions = {name: value for name, value in space.items() if isinstance(value, FunctionType)}
+        space |= {name: copies[value] for name, value in functions.items() if value in copies}
+    for path, function in program.items():
+        module, name = path.split(".")
+        spaces[module][name] = function
+    return SimpleNamespace(**spaces["definer"])
 
 
 def found_by(program: Program) -> set[str]:
@@ -256,17 +263,17 @@ def found_by(program: Program) -> set[str]:
 
     def moved(size: float) -> float:
         there = parameters.map_tree(lambda array, change: array + size * change, params, direction)
-        logits, _ = definer.definer_forward(there, tokens[:, :-1], SIZES["n_heads"])
-        return float(definer.smoothed_cross_entropy(logits, tokens[:, 1:])[0])
+        logits, _ = model.definer_forward(there, tokens[:, :-1], SIZES["n_heads"])
+        return float(model.smoothed_cross_entropy(logits, tokens[:, 1:])[0])
 
-    with applied(program):
-        logits, cache = definer.definer_forward(params, tokens[:, :-1], SIZES["n_heads"])
-        _, loss_cache = definer.smoothed_cross_entropy(logits, tokens[:, 1:])
-        gradients = definer.definer_backward(definer.smoothed_cross_entropy_backward(1.0, loss_cache), cache)
-        along = float(parameters.flatten(gradients) @ parameters.flatten(direction))
-        measured = (moved(1e-6) - moved(-1e-6)) / 2e-6
-        later, _ = definer.definer_forward(params, changed, SIZES["n_heads"])
-        step, _ = definer.adamw_step(params, direction, zeros, 3, 0.01, 0.1)
+    model = model_of(program)
+    logits, cache = model.definer_forward(params, tokens[:, :-1], SIZES["n_heads"])
+    _, loss_cache = model.smoothed_cross_entropy(logits, tokens[:, 1:])
+    gradients = model.definer_backward(model.smoothed_cross_entropy_backward(1.0, loss_cache), cache)
+    along = float(parameters.flatten(gradients) @ parameters.flatten(direction))
+    measured = (moved(1e-6) - moved(-1e-6)) / 2e-6
+    later, _ = model.definer_forward(params, changed, SIZES["n_heads"])
+    step, _ = model.adamw_step(params, direction, zeros, 3, 0.01, 0.1)
     seen = {
         "slope": not np.isclose(along, measured, rtol=1e-5),
         "reference": not np.allclose(logits, right, atol=1e-9),

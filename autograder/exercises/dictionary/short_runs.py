@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autograder.authoring.diagnoses import NOTHING
-from autograder.exercises.dictionary.programs import PROGRAMS, RIGHT, SIZES, applied
+from autograder.exercises.dictionary.programs import PROGRAMS, RIGHT, SIZES, model_of
 from solutions import definer
 from solutions.definer_record import program_record
 from solutions.definitions import END, padded
@@ -49,19 +49,18 @@ def run_record(bug: str, rng: np.random.Generator) -> dict[str, Any]:
             does with the same parameters.
         moved, padded, slopes, kept: see `program_record`.
     """
-    program = PROGRAMS[str(rng.choice(BUGS[bug]))]
+    model = model_of(PROGRAMS[str(rng.choice(BUGS[bug]))])
     follows = rng.permutation(np.arange(END + 1, SIZES["vocab"]))
     params = definer.fresh_definer(rng, **SIZES, dtype=np.float64)
     moments, losses = zero_moments(params), []
     held_out, of_one_length = _texts(rng, follows), _texts(rng, follows, LENGTHS[2:3])
-    with applied(program):
-        for step in range(1, N_STEPS + 1):
-            rate = RATE * min(1, step / WARMUP)
-            params, moments, loss = definer.definer_step(params, moments, step, _texts(rng, follows), N_HEADS, rate)
-            losses.append(loss)
-        own = _loss(params, held_out)
-        record = program_record(vars(definer), params, of_one_length, N_HEADS)
-    return {"loss": np.array(losses), "held_out": np.array([own, _loss(params, held_out)]), **record}
+    for step in range(1, N_STEPS + 1):
+        rate = RATE * min(1, step / WARMUP)
+        params, moments, loss = model.definer_step(params, moments, step, _texts(rng, follows), N_HEADS, rate)
+        losses.append(loss)
+    record = program_record(vars(model), params, of_one_length, N_HEADS)
+    losses_held_out = [_loss(each, params, held_out) for each in (model, definer)]
+    return {"loss": np.array(losses), "held_out": np.array(losses_held_out), **record}
 
 
 def _texts(rng: np.random.Generator, follows: np.ndarray, lengths: range = LENGTHS) -> np.ndarray:
@@ -75,6 +74,6 @@ def _texts(rng: np.random.Generator, follows: np.ndarray, lengths: range = LENGT
     return padded(texts)
 
 
-def _loss(params: dict, tokens: np.ndarray) -> float:
-    logits, _ = definer.definer_forward(params, tokens[:, :-1], N_HEADS)
-    return float(definer.smoothed_cross_entropy(logits, tokens[:, 1:])[0])
+def _loss(model: Any, params: dict, tokens: np.ndarray) -> float:
+    logits, _ = model.definer_forward(params, tokens[:, :-1], N_HEADS)
+    return float(model.smoothed_cross_entropy(logits, tokens[:, 1:])[0])

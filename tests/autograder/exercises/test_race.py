@@ -5,7 +5,7 @@ import pytest
 
 from autograder.exercises.dictionary import make_race
 from autograder.exercises.dictionary.make_race import ENTRANTS, SIZES
-from autograder.exercises.dictionary.programs import applied
+from autograder.exercises.dictionary.programs import MODULES, PROGRAMS, model_of
 from solutions import definer
 from solutions.definitions import padded
 from solutions.parameters import count, flatten, map_tree
@@ -26,10 +26,10 @@ def params(entrant):
     return map_tree(lambda array: array + 0.1 * rng.normal(size=array.shape), entrant.start(rng))
 
 
-def loss_and_gradients(params):
-    logits, cache = definer.definer_forward(params, TOKENS[:, :-1], SIZES["n_heads"])
-    loss, loss_cache = definer.smoothed_cross_entropy(logits, TOKENS[:, 1:])
-    return loss, definer.definer_backward(definer.smoothed_cross_entropy_backward(1.0, loss_cache), cache)
+def loss_and_gradients(model, params):
+    logits, cache = model.definer_forward(params, TOKENS[:, :-1], SIZES["n_heads"])
+    loss, loss_cache = model.smoothed_cross_entropy(logits, TOKENS[:, 1:])
+    return loss, model.definer_backward(model.smoothed_cross_entropy_backward(1.0, loss_cache), cache)
 
 
 def test_an_entrant_goes_back_through_what_it_computes(entrant, params):
@@ -37,20 +37,18 @@ def test_an_entrant_goes_back_through_what_it_computes(entrant, params):
     direction = map_tree(lambda array: rng.normal(size=array.shape), params)
 
     def moved(size):
-        return loss_and_gradients(map_tree(lambda array, step: array + size * step, params, direction))[0]
+        return loss_and_gradients(model, map_tree(lambda array, step: array + size * step, params, direction))[0]
 
-    with applied(entrant.program):
-        along = flatten(loss_and_gradients(params)[1]) @ flatten(direction)
-        assert np.isclose(along, (moved(1e-7) - moved(-1e-7)) / 2e-7, rtol=1e-5)
+    model = model_of(entrant.program)
+    along = flatten(loss_and_gradients(model, params)[1]) @ flatten(direction)
+    assert np.isclose(along, (moved(1e-7) - moved(-1e-7)) / 2e-7, rtol=1e-5)
 
 
 def test_an_entrant_sees_no_later_token(entrant, params):
     later = TOKENS[:, :-1].copy()
     later[:, -1] = 7
-    with applied(entrant.program):
-        logits, after = (
-            definer.definer_forward(params, tokens, SIZES["n_heads"])[0] for tokens in (TOKENS[:, :-1], later)
-        )
+    forward = model_of(entrant.program).definer_forward
+    logits, after = (forward(params, tokens, SIZES["n_heads"])[0] for tokens in (TOKENS[:, :-1], later))
     np.testing.assert_allclose(after[:, :-1], logits[:, :-1], atol=1e-9)
 
 
@@ -66,3 +64,11 @@ def test_the_stored_race_has_each_entrant_with_three_seeds():
     for name, entrant in ENTRANTS.items():
         assert stored[f"{name}.losses"].shape == (make_race.N_SEEDS,)
         assert stored[f"{name}.parameters"] == count(entrant.start(np.random.default_rng(0)))
+
+
+def test_other_threads_call_the_right_functions_while_a_wrong_program_runs():
+    right = {module: dict(vars(module)) for module in MODULES.values()}
+    params, model = ENTRANTS["today"].start(np.random.default_rng(2)), model_of(PROGRAMS["has no mask"])
+    assert all(vars(module) == functions for module, functions in right.items())
+    forward, wrong = (each.definer_forward(params, TOKENS[:, :-1], SIZES["n_heads"])[0] for each in (definer, model))
+    assert not np.allclose(forward, wrong)
