@@ -1,6 +1,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.training.adam_step import by_differences
 from autograder.exercises.training.shared import of_the_first_step
 from solutions import model
@@ -14,6 +15,7 @@ train_step = Exercise(
     order=("loss", "moments", "params"),
     section="One step of training",
 )
+wrong = short_mistakes(train_step)
 
 
 def to_train(draw, step=None, dtype=np.float64, **others):
@@ -60,56 +62,47 @@ def from_one(loss, cache):
 
 
 def step_of(
-    params, moments, step, src, tgt, n_heads, rate, smoothing, pad, *,
-    inner=None, targets=None, loss_pad=None, back=from_one,
+    params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0, *,
+    inner=slice(-1), targets=slice(1, None), model_pad=None, loss_pad=None, back=from_one,
 ):  # fmt: skip
     """Run the reference with some of its parts replaced.
 
-    inner: what the decoder reads. targets: what it must predict. loss_pad: the padding token for the loss. back: from
-    (loss, cache of the loss) to the gradient of the logits.
+    inner: the part of `tgt` that the decoder reads. targets: the part that it must predict. model_pad, loss_pad: the
+    padding token for one of the two. back: from (loss, cache of the loss) to the gradient of the logits.
     """
-    inner = tgt[:, :-1] if inner is None else inner
-    targets = tgt[:, 1:] if targets is None else targets
-    logits, cache = model.forward(params, src, inner, n_heads, pad)
+    logits, cache = model.forward(params, src, tgt[:, inner], n_heads, pad if model_pad is None else model_pad)
     loss_pad = pad if loss_pad is None else loss_pad
-    loss, loss_cache = reference.smoothed_cross_entropy(logits, targets, smoothing, loss_pad)
+    loss, loss_cache = reference.smoothed_cross_entropy(logits, tgt[:, targets], smoothing, loss_pad)
     gradients = model.backward(back(loss, loss_cache), cache)
-    params, moments = reference.adam_step(params, gradients, moments, step, rate)
+    params, moments = reference.adam_step(params, gradients, moments, step, learning_rate)
     return params, moments, float(loss)
+
+
+def unsmoothed_gradient(loss, cache):
+    return reference.smoothed_cross_entropy_backward(1.0, (*cache[:3], 0.0))
 
 
 @train_step.mistake("does not shift the target")
 def not_shifted(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
     """The decoder must predict the token that it reads: input and target are both `tgt[:, :-1]`. The loss falls to its
     floor at once, and the model learns only to copy. The targets are `tgt[:, 1:]`."""
-    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, targets=tgt[:, :-1])
+    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, targets=slice(-1))
 
 
-@train_step.mistake("predicts the whole target from the whole target")
-def not_cut(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The decoder reads all of `tgt` and must predict all of `tgt`, so each position only repeats the token that it
-    reads. Give the decoder `tgt[:, :-1]` and let it predict `tgt[:, 1:]`."""
-    both = {"inner": tgt, "targets": tgt}
-    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, **both)
-
-
-@train_step.mistake("lets the decoder read the answer")
-def reads_the_answer(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The decoder reads `tgt[:, 1:]`, the tokens that it must predict. It should read from the begin mark to the last
-    token but one: `tgt[:, :-1]`."""
-    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, inner=tgt[:, 1:])
-
-
-@train_step.mistake("does not smooth")
-def trains_hard(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """You do not pass `smoothing` on to the loss, so the labels are one-hot."""
-    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, 0.0, pad)
-
-
-@train_step.mistake("counts padding in the loss", reread="Padding does not count")
-def trains_on_padding(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """Your loss counts padding. Pass `pad` on to `smoothed_cross_entropy` as well as to `forward`."""
-    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, loss_pad=-1)
+wrong("not_cut", step_of, inner=slice(None), targets=slice(None))("""
+    predicts the whole target from the whole target
+    The decoder reads all of `tgt` and must predict all of `tgt`, so each position only repeats the token that it reads.
+    Give the decoder `tgt[:, :-1]` and let it predict `tgt[:, 1:]`.""")
+wrong("reads_the_answer", step_of, inner=slice(1, None))("""
+    lets the decoder read the answer
+    The decoder reads `tgt[:, 1:]`, the tokens that it must predict. It should read from the begin mark to the last
+    token but one: `tgt[:, :-1]`.""")
+wrong("trains_hard", step_of, smoothing=0.0)("""
+    does not smooth
+    You do not pass `smoothing` on to the loss, so the labels are one-hot.""")
+wrong("trains_on_padding", step_of, loss_pad=-1)("""
+    counts padding in the loss -> Padding does not count
+    Your loss counts padding. Pass `pad` on to `smoothed_cross_entropy` as well as to `forward`.""")
 
 
 @train_step.mistake("returns the loss after the step")
@@ -121,11 +114,10 @@ def loss_afterwards(params, moments, step, src, tgt, n_heads, learning_rate, smo
     return params, moments, float(reference.smoothed_cross_entropy(logits, tgt[:, 1:], smoothing, pad)[0])
 
 
-@train_step.mistake("does not pass the step on to Adam", reread="Adam")
-def always_step_one(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """Adam gets step 1 every time. The bias correction then enlarges the averages long after they have settled. Pass
-    `step` on."""
-    return step_of(params, moments, 1, src, tgt, n_heads, learning_rate, smoothing, pad)
+wrong("always_step_one", step_of, step=1)("""
+    does not pass the step on to Adam -> Adam
+    Adam gets step 1 every time. The bias correction then enlarges the averages long after they have settled. Pass
+    `step` on.""")
 
 
 @train_step.mistake("forgets the moments")
@@ -151,23 +143,16 @@ def stands_still(params, moments, step, src, tgt, n_heads, learning_rate, smooth
     return params, fresh, loss
 
 
-@train_step.mistake("does not tell the model which token is padding")
-def pad_kept_from_the_model(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """`pad` does not reach `forward`, whose masks then use their default. Pass it on to `forward`, too."""
-    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, 0, loss_pad=pad)
-
-
-@train_step.mistake("does not tell the loss which token is padding", reread="Padding does not count")
-def pad_kept_from_the_loss(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """`pad` does not reach the loss, which then uses its default: padding counts as a word, and the word with the
-    default's number does not count. Pass it on to the loss, too."""
-    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, loss_pad=0)
-
-
-@train_step.mistake("always smooths by a tenth")
-def own_smoothing(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The loss is smoothed by 0.1, whatever `smoothing` says. Pass the argument on."""
-    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, 0.1, pad)
+wrong("pad_kept_from_the_model", step_of, model_pad=0)("""
+    does not tell the model which token is padding
+    `pad` does not reach `forward`, whose masks then use their default. Pass it on to `forward`, too.""")
+wrong("pad_kept_from_the_loss", step_of, loss_pad=0)("""
+    does not tell the loss which token is padding -> Padding does not count
+    `pad` does not reach the loss, which then uses its default: padding counts as a word, and the word with the
+    default's number does not count. Pass it on to the loss, too.""")
+wrong("own_smoothing", step_of, smoothing=0.1)("""
+    always smooths by a tenth
+    The loss is smoothed by 0.1, whatever `smoothing` says. Pass the argument on.""")
 
 
 @train_step.mistake("begins with moments of zero every time", reread="Adam")
@@ -178,16 +163,11 @@ def fresh_moments(params, moments, step, src, tgt, n_heads, learning_rate, smoot
     return step_of(params, fresh, step, src, tgt, n_heads, learning_rate, smoothing, pad)
 
 
-def unsmoothed_gradient(loss, cache):
-    return reference.smoothed_cross_entropy_backward(1.0, (*cache[:3], 0.0))
-
-
-@train_step.mistake("smooths the loss, and not its gradient")
-def gradient_unsmoothed(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The loss that you return is smoothed, but the gradient of your backward pass is that of one-hot labels, as
-    chapter 8's `cross_entropy_backward` computes it. Use `smoothed_cross_entropy_backward` with the cache of the
-    smoothed loss."""
-    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, back=unsmoothed_gradient)
+wrong("gradient_unsmoothed", step_of, back=unsmoothed_gradient)("""
+    smooths the loss, and not its gradient
+    The loss that you return is smoothed, but the gradient of your backward pass is that of one-hot labels, as chapter
+    8's `cross_entropy_backward` computes it. Use `smoothed_cross_entropy_backward` with the cache of the smoothed
+    loss.""")
 
 
 @train_step.mistake("returns the loss without smoothing")
@@ -199,20 +179,14 @@ def loss_unsmoothed(params, moments, step, src, tgt, n_heads, learning_rate, smo
     return new, moments, float(reference.smoothed_cross_entropy(logits, tgt[:, 1:], 0.0, pad)[0])
 
 
-@train_step.mistake("goes back with the loss instead of 1")
-def loss_as_its_gradient(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """You pass the loss itself to its backward pass, so every gradient is multiplied by it. The backward pass begins
-    with the gradient of the loss with respect to itself, which is 1."""
-    back = reference.smoothed_cross_entropy_backward
-    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, back=back)
-
-
-@train_step.mistake("exchanges the decoder's input and its target")
-def shift_reversed(params, moments, step, src, tgt, n_heads, learning_rate, smoothing=0.1, pad=0):
-    """The decoder reads `tgt[:, 1:]` and its targets are `tgt[:, :-1]`, so it learns to name the word *before* the one
-    that it reads. It should read `tgt[:, :-1]`, with the targets `tgt[:, 1:]`."""
-    options = {"inner": tgt[:, 1:], "targets": tgt[:, :-1]}
-    return step_of(params, moments, step, src, tgt, n_heads, learning_rate, smoothing, pad, **options)
+wrong("loss_as_its_gradient", step_of, back=reference.smoothed_cross_entropy_backward)("""
+    goes back with the loss instead of 1
+    You pass the loss itself to its backward pass, so every gradient is multiplied by it. The backward pass begins with
+    the gradient of the loss with respect to itself, which is 1.""")
+wrong("shift_reversed", step_of, inner=slice(1, None), targets=slice(-1))("""
+    exchanges the decoder's input and its target
+    The decoder reads `tgt[:, 1:]` and its targets are `tgt[:, :-1]`, so it learns to name the word *before* the one
+    that it reads. It should read `tgt[:, :-1]`, with the targets `tgt[:, 1:]`.""")
 
 
 @train_step.mistake("exchanges source and target")
