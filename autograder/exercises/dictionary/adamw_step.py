@@ -1,6 +1,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.training.adam_step import to_move
 from solutions import dictionary as reference
 from solutions.parameters import map_tree
@@ -9,6 +10,7 @@ from solutions.training import adam_step
 adamw_step = Exercise(
     reference.adamw_step, outputs={"params": "...", "moments": ""}, section="The optimiser", tolerance=1e-10
 )
+wrong = short_mistakes(adamw_step)
 
 
 def to_shrink(draw, tree, **others):
@@ -52,15 +54,13 @@ def shrunk_by(share, params, is_small=lambda array: array.ndim == 2):
     return map_tree(lambda a: (a * a.dtype.type(1 - share)) if is_small(a) else a, params)
 
 
-def adamw(share=None, is_small=lambda array: array.ndim == 2, beta_1=0.9, beta_2=0.95, eps=1e-8):
-    """Return an AdamW whose share of decay, choice of arrays or default constants differ."""
-
-    def function(params, gradients, moments, step, learning_rate, decay, beta_1=beta_1, beta_2=beta_2, eps=eps):
-        taken = (share or (lambda rate, decay, step: rate * decay))(learning_rate, decay, step)
-        shrunk = shrunk_by(taken, params, is_small)
-        return adam_step(shrunk, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
-
-    return function
+def adamw(
+    params, gradients, moments, step, learning_rate, decay, beta_1=0.9, beta_2=0.95, eps=1e-8, *,
+    share=lambda rate, decay: rate * decay, is_small=lambda array: array.ndim == 2,
+):  # fmt: skip
+    """Run the reference with another share of decay or choice of arrays."""
+    shrunk = shrunk_by(share(learning_rate, decay), params, is_small)
+    return adam_step(shrunk, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
 
 
 @adamw_step.mistake("adds the decay to the gradient")
@@ -79,49 +79,30 @@ def all_in_the_gradient(params, gradients, moments, step, learning_rate, decay, 
     return adam_step(params, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
 
 
-@adamw_step.mistake("forgets the learning rate in the decay")
-def without_rate(**asked):
-    """A matrix loses the whole share `decay` in one step, whatever the learning rate is. It should lose decay times the
-    learning rate."""
-    return adamw(share=lambda rate, decay, step: decay)(**asked)
-
-
-@adamw_step.mistake("lets gains shrink, too")
-def gains_shrink(**asked):
-    """Arrays with one axis shrink in your step. A gain is pulled towards 0, where its feature disappears. Let only
-    arrays with two axes shrink."""
-    return adamw(is_small=lambda array: True)(**asked)
-
-
-@adamw_step.mistake("lets only the gains shrink")
-def only_gains(**asked):
-    """In your step gains shrink, and matrices do not. It should be the other way round."""
-    return adamw(is_small=lambda array: array.ndim == 1)(**asked)
-
-
-@adamw_step.mistake("has no decay")
-def no_decay(**asked):
-    """Your step is Adam's. Before it, or after it, each matrix loses the share decay times the learning rate."""
-    return adamw(share=lambda rate, decay, step: 0.0)(**asked)
-
-
-@adamw_step.mistake("lets the matrices grow")
-def growing(**asked):
-    """You add the decay: the matrices grow in each step. Multiply them by 1 *minus* the share."""
-    return adamw(share=lambda rate, decay, step: -rate * decay)(**asked)
-
-
-@adamw_step.mistake("halves the decay")
-def halved(**asked):
-    """Half of the decay is missing. The paper writes the penalty as half of a square, whose slope has no half."""
-    return adamw(share=lambda rate, decay, step: rate * decay / 2)(**asked)
-
-
-@adamw_step.mistake("doubles the decay")
-def doubled(**asked):
-    """The decay is twice as large as asked: you use it before Adam's step and again after it, or you took the slope of
-    the square without its half."""
-    return adamw(share=lambda rate, decay, step: 2 * rate * decay)(**asked)
+wrong("without_rate", adamw, share=lambda rate, decay: decay)("""
+    forgets the learning rate in the decay
+    A matrix loses the whole share `decay` in one step, whatever the learning rate is. It should lose decay times the
+    learning rate.""")
+wrong("gains_shrink", adamw, is_small=lambda array: True)("""
+    lets gains shrink, too
+    Arrays with one axis shrink in your step. A gain is pulled towards 0, where its feature disappears. Let only arrays
+    with two axes shrink.""")
+wrong("only_gains", adamw, is_small=lambda array: array.ndim == 1)("""
+    lets only the gains shrink
+    In your step gains shrink, and matrices do not. It should be the other way round.""")
+wrong("no_decay", adamw, decay=0.0)("""
+    has no decay
+    Your step is Adam's. Before it, or after it, each matrix loses the share decay times the learning rate.""")
+wrong("growing", adamw, share=lambda rate, decay: -rate * decay)("""
+    lets the matrices grow
+    You add the decay: the matrices grow in each step. Multiply them by 1 *minus* the share.""")
+wrong("halved", adamw, share=lambda rate, decay: rate * decay / 2)("""
+    halves the decay
+    Half of the decay is missing. The paper writes the penalty as half of a square, whose slope has no half.""")
+wrong("doubled", adamw, share=lambda rate, decay: 2 * rate * decay)("""
+    doubles the decay
+    The decay is twice as large as asked: you use it before Adam's step and again after it, or you took the slope of the
+    square without its half.""")
 
 
 @adamw_step.mistake("takes the decay from the moved parameters")
@@ -132,11 +113,10 @@ def from_the_moved(params, gradients, moments, step, learning_rate, decay, beta_
     return shrunk_by(learning_rate * decay, moved), moments
 
 
-@adamw_step.mistake("uses the constants of 2017")
-def old_constants(**asked):
-    """Your defaults are those of chapter 9, beta_2 = 0.98 and eps = 1e-9. This chapter asks for 0.95 and 1e-8. Or you
-    did not pass them on to `adam_step`."""
-    return adamw(beta_2=0.98, eps=1e-9)(**asked)
+wrong("old_constants", lambda beta_2=0.98, eps=1e-9, **inputs: adamw(**inputs, beta_2=beta_2, eps=eps))("""
+    uses the constants of 2017
+    Your defaults are those of chapter 9, beta_2 = 0.98 and eps = 1e-9. This chapter asks for 0.95 and 1e-8. Or you did
+    not pass them on to `adam_step`.""")
 
 
 @adamw_step.mistake("does not pass the constants on")

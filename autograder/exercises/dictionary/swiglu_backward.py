@@ -1,6 +1,7 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from autograder.exercises.dictionary.shared import gated
 from solutions import dictionary as reference
 from solutions.backward import linear_backward
@@ -11,6 +12,7 @@ swiglu_backward = Exercise(
     order=("grad_params", "grad_x"),
     section="Backwards: two ways through the gate",
 )
+wrong = short_mistakes(swiglu_backward)
 
 
 def way_back(draw, n_axes=1, dtype=np.float64, times=1):
@@ -69,80 +71,45 @@ def first_term(grad_output, cache):
     return summed(grad_output, cache, slope=lambda gate, up, opening, silu: opening)
 
 
-@swiglu_backward.mistake("forgets the first term of the slope")
-def second_term(grad_output, cache):
-    """Your slope of silu lacks the sigmoid itself. The product rule has two terms: the sigmoid, and the gate times the
-    slope of the sigmoid."""
-    return summed(grad_output, cache, slope=lambda gate, up, opening, silu: silu * (1 - opening))
-
-
-@swiglu_backward.mistake("takes the sigmoid's slope for silu's")
-def sigmoid_slope(grad_output, cache):
-    """You multiply by sigmoid times (1 - sigmoid), the slope of the sigmoid. The gate is silu, g times its sigmoid,
-    whose slope has two terms."""
-    return summed(grad_output, cache, slope=lambda gate, up, opening, silu: opening * (1 - opening))
-
-
-@swiglu_backward.mistake("takes silu for its slope")
-def silu_for_slope(grad_output, cache):
-    """You multiply by silu where its slope belongs."""
-    return summed(grad_output, cache, slope=lambda gate, up, opening, silu: silu)
-
-
-@swiglu_backward.mistake("has no slope of silu")
-def no_slope(grad_output, cache):
-    """You pass the gradient of silu(gate) back to w_gate as it is. Multiply it by the slope of silu first."""
-    return summed(grad_output, cache, slope=lambda gate, up, opening, silu: np.ones_like(gate))
-
-
-@swiglu_backward.mistake("multiplies the slope by the gate once more")
-def gate_twice(grad_output, cache):
-    """The second term of your slope has the gate twice: silu already contains it. It is silu times (1 - sigmoid)."""
-    return summed(grad_output, cache, slope=lambda gate, up, opening, silu: opening + gate * silu * (1 - opening))
-
-
-@swiglu_backward.mistake("exchanges the factors of the product")
-def factors_exchanged(grad_output, cache):
-    """Each copy gets the gradient times *itself*. A product passes to each factor the gradient times the *other*
-    one."""
-    return summed(
-        grad_output,
-        cache,
-        of_up=lambda gate, up, opening, silu: up,
-        of_gate=lambda gate, up, opening, silu: silu,
-    )
-
-
-@swiglu_backward.mistake("multiplies by the gate without its sigmoid")
-def raw_gate(grad_output, cache):
-    """The gradient of x w_up is the gradient times *silu* of the gate. You multiply by the gate itself."""
-    return summed(grad_output, cache, of_up=lambda gate, up, opening, silu: gate)
-
-
-@swiglu_backward.mistake("multiplies by the sigmoid alone")
-def sigmoid_only(grad_output, cache):
-    """The gradient of x w_up is the gradient times *silu* of the gate. You multiply by its sigmoid."""
-    return summed(grad_output, cache, of_up=lambda gate, up, opening, silu: opening)
-
-
-@swiglu_backward.mistake("forgets the other copy behind the gate")
-def without_up(grad_output, cache):
-    """The gradient of the gate lacks the factor x w_up. In a product, the slope of one factor is the other factor."""
-    return summed(grad_output, cache, of_gate=lambda gate, up, opening, silu: np.ones_like(up))
-
-
-@swiglu_backward.mistake("forgets the gate in the hidden row")
-def hidden_without_gate(grad_output, cache):
-    """The gradient of w_down is the hidden row times the gradient of the output. Your hidden row lacks the gate: it is
-    silu of the gate times the other copy."""
-    return summed(grad_output, cache, down=lambda gate, up, opening, silu: up)
-
-
-@swiglu_backward.mistake("forgets the other copy in the hidden row")
-def hidden_without_up(grad_output, cache):
-    """The gradient of w_down is the hidden row times the gradient of the output. Your hidden row is only silu of the
-    gate: multiply it by the other copy."""
-    return summed(grad_output, cache, down=lambda gate, up, opening, silu: silu)
+wrong("second_term", summed, slope=lambda gate, up, opening, silu: silu * (1 - opening))("""
+    forgets the first term of the slope
+    Your slope of silu lacks the sigmoid itself. The product rule has two terms: the sigmoid, and the gate times the
+    slope of the sigmoid.""")
+wrong("sigmoid_slope", summed, slope=lambda gate, up, opening, silu: opening * (1 - opening))("""
+    takes the sigmoid's slope for silu's
+    You multiply by sigmoid times (1 - sigmoid), the slope of the sigmoid. The gate is silu, g times its sigmoid, whose
+    slope has two terms.""")
+wrong("silu_for_slope", summed, slope=lambda gate, up, opening, silu: silu)("""
+    takes silu for its slope
+    You multiply by silu where its slope belongs.""")
+wrong("no_slope", summed, slope=lambda gate, up, opening, silu: np.ones_like(gate))("""
+    has no slope of silu
+    You pass the gradient of silu(gate) back to w_gate as it is. Multiply it by the slope of silu first.""")
+wrong("gate_twice", summed, slope=lambda gate, up, opening, silu: opening + gate * silu * (1 - opening))("""
+    multiplies the slope by the gate once more
+    The second term of your slope has the gate twice: silu already contains it. It is silu times (1 - sigmoid).""")
+wrong(
+    "factors_exchanged", summed, of_up=lambda gate, up, opening, silu: up, of_gate=lambda gate, up, opening, silu: silu
+)("""
+    exchanges the factors of the product
+    Each copy gets the gradient times *itself*. A product passes to each factor the gradient times the *other* one.""")
+wrong("raw_gate", summed, of_up=lambda gate, up, opening, silu: gate)("""
+    multiplies by the gate without its sigmoid
+    The gradient of x w_up is the gradient times *silu* of the gate. You multiply by the gate itself.""")
+wrong("sigmoid_only", summed, of_up=lambda gate, up, opening, silu: opening)("""
+    multiplies by the sigmoid alone
+    The gradient of x w_up is the gradient times *silu* of the gate. You multiply by its sigmoid.""")
+wrong("without_up", summed, of_gate=lambda gate, up, opening, silu: np.ones_like(up))("""
+    forgets the other copy behind the gate
+    The gradient of the gate lacks the factor x w_up. In a product, the slope of one factor is the other factor.""")
+wrong("hidden_without_gate", summed, down=lambda gate, up, opening, silu: up)("""
+    forgets the gate in the hidden row
+    The gradient of w_down is the hidden row times the gradient of the output. Your hidden row lacks the gate: it is
+    silu of the gate times the other copy.""")
+wrong("hidden_without_up", summed, down=lambda gate, up, opening, silu: silu)("""
+    forgets the other copy in the hidden row
+    The gradient of w_down is the hidden row times the gradient of the output. Your hidden row is only silu of the gate:
+    multiply it by the other copy.""")
 
 
 @swiglu_backward.mistake("returns the gradient by the gate alone")
