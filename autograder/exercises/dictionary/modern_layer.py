@@ -30,9 +30,9 @@ def _(draw):
     yield "float32", layer(draw, 1, np.float32, n_heads=4, n_groups=2)
 
 
-def changed(*changes, **names):
-    """Return the reference with replaced texts, in which some names are other functions."""
-    return slip(reference.modern_layer, *changes, **names)
+def changed(x, params, n_heads, *, texts=(), **names):
+    """Run the reference with replaced texts, in which some names are other functions."""
+    return slip(reference.modern_layer, *texts, **names)(x, params, n_heads)
 
 
 @modern_layer.mistake("turns the values, too")
@@ -40,10 +40,10 @@ def turned_values(x, params, n_heads):
     """Your values are turned. Only queries and keys turn, because their product should depend on the distance. What a
     word says does not depend on its place."""
     value = 'split_heads(normed @ weights["w_value"], n_groups)'
-    return changed((value, f"rotate({value}, positions)"))(x, params, n_heads)
+    return changed(x, params, n_heads, texts=[(value, f"rotate({value}, positions)")])
 
 
-wrong("no_turn", lambda x, params, n_heads: changed(rotate=lambda rows, positions: rows)(x, params, n_heads))("""
+wrong("no_turn", changed, rotate=lambda rows, positions: rows)("""
     turns nothing
     You use queries and keys without turning them. Then the layer cannot tell in which order the tokens stand.""")
 
@@ -53,7 +53,7 @@ def queries_alone(x, params, n_heads):
     """Your keys are not turned. The product of a turned query and a turned key depends on their distance; with a key at
     rest, it depends only on the query's place."""
     key = 'split_heads(normed @ weights["w_key"], n_groups)'
-    return changed((f"rotate({key}, positions)", key))(x, params, n_heads)
+    return changed(x, params, n_heads, texts=[(f"rotate({key}, positions)", key)])
 
 
 @modern_layer.mistake("turns before it splits")
@@ -67,21 +67,20 @@ def turned_whole(x, params, n_heads):
         )
         for name, n in (("w_query", "n_heads"), ("w_key", "n_groups"))
     ]
-    return changed(*slips)(x, params, n_heads)
+    return changed(x, params, n_heads, texts=slips)
 
 
-@modern_layer.mistake("pairs column i with column i + d/2")
-def turned_halves(x, params, n_heads):
-    """You turn column i with the column half a head further, as some programs do. This book turns neighbours, columns
-    2i and 2i + 1. Trained weights fit only one of the two."""
-    return changed(rotate=halves)(x, params, n_heads)
+turned_halves = wrong("turned_halves", changed, rotate=halves)("""
+    pairs column i with column i + d/2
+    You turn column i with the column half a head further, as some programs do. This book turns neighbours, columns 2i
+    and 2i + 1. Trained weights fit only one of the two.""")
 
 
 @modern_layer.mistake("counts positions from 1 for the queries alone")
 def shifted_queries(x, params, n_heads):
     """Your queries stand one position later than your keys. Both have the positions 0, 1, 2, ..."""
     query = 'split_heads(normed @ weights["w_query"], n_heads)'
-    return changed((f"rotate({query}, positions)", f"rotate({query}, positions + 1)"))(x, params, n_heads)
+    return changed(x, params, n_heads, texts=[(f"rotate({query}, positions)", f"rotate({query}, positions + 1)")])
 
 
 @modern_layer.mistake("lets the heads of a group take turns")
@@ -89,82 +88,49 @@ def interleaved(x, params, n_heads):
     """In your layer head h reads the keys of group h modulo n_groups. Neighbouring heads share a group: heads 0, 1, ...
     read the first one. `np.tile` and `concatenate` copy in a different order from `np.repeat`."""
     copies = "np.repeat(shared, n_heads // n_groups, axis=-3)"
-    return changed((copies, "np.concatenate([shared] * (n_heads // n_groups), axis=-3)"))(x, params, n_heads)
+    return changed(x, params, n_heads, texts=[(copies, "np.concatenate([shared] * (n_heads // n_groups), axis=-3)")])
 
 
-@modern_layer.mistake("sees the next token")
-def sees_next(x, params, n_heads):
-    """A token of your layer sees the one after it. The mask hides everything *above* the diagonal."""
-    return changed(causal_mask=lambda length: np.tri(length, k=1, dtype=bool))(x, params, n_heads)
-
-
-@modern_layer.mistake("has no mask")
-def no_mask(x, params, n_heads):
-    """Tokens of your layer see later ones. A model that predicts the next token must not see it."""
-    return changed(causal_mask=lambda length: np.ones((length, length), bool))(x, params, n_heads)
-
-
-@modern_layer.mistake("does not see itself")
-def hides_itself(x, params, n_heads):
-    """A token of your layer does not see itself. The mask allows the diagonal."""
-    return changed(causal_mask=lambda length: np.tri(length, k=-1, dtype=bool))(x, params, n_heads)
-
-
-@modern_layer.mistake("does not divide the scores")
-def undivided(x, params, n_heads):
-    """Your scores are not divided by the root of d_key."""
-    return changed(("masked_attention(queries,", "masked_attention(queries * queries.dtype.type(d_key**0.5),"))(
-        x, params, n_heads
-    )
-
-
-@modern_layer.mistake("divides the scores by the root of d_model")
-def divided_by_width(x, params, n_heads):
-    """You divide the scores by the root of d_model. They are sums over one head's d_key numbers."""
-    return changed(("masked_attention(queries,", "masked_attention(queries * queries.dtype.type(n_heads**-0.5),"))(
-        x, params, n_heads
-    )
-
-
-@modern_layer.mistake("adds to the normalised rows")
-def added_to_normed(x, params, n_heads):
-    """You add the attention's output to the *normalised* rows. The stream goes on as it came: add it to x."""
-    return changed(("hidden = x + merged", "hidden = normed + merged"))(x, params, n_heads)
-
-
-@modern_layer.mistake("adds the feed-forward to its normalised rows")
-def thought_added_to_normed(x, params, n_heads):
-    """You add the feed-forward's output to the rows that the second norm made. Add it to the rows before this norm."""
-    return changed(("hidden + update,", "normed_hidden + update,"))(x, params, n_heads)
-
-
-@modern_layer.mistake("forgets to add x")
-def no_first_sum(x, params, n_heads):
-    """The attention's output replaces x in your layer. Add it to x."""
-    return changed(("hidden = x + merged", "hidden = merged"))(x, params, n_heads)
-
-
-wrong("no_second_sum", lambda x, params, n_heads: changed(("hidden + update,", "update,"))(x, params, n_heads))("""
+wrong("sees_next", changed, causal_mask=lambda length: np.tri(length, k=1, dtype=bool))("""
+    sees the next token
+    A token of your layer sees the one after it. The mask hides everything *above* the diagonal.""")
+wrong("no_mask", changed, causal_mask=lambda length: np.ones((length, length), bool))("""
+    has no mask
+    Tokens of your layer see later ones. A model that predicts the next token must not see it.""")
+wrong("hides_itself", changed, causal_mask=lambda length: np.tri(length, k=-1, dtype=bool))("""
+    does not see itself
+    A token of your layer does not see itself. The mask allows the diagonal.""")
+wrong("undivided", changed, texts=[("attention(queries,", "attention(queries * queries.dtype.type(d_key**0.5),")])("""
+    does not divide the scores
+    Your scores are not divided by the root of d_key.""")
+wrong(
+    "divided_by_width",
+    changed,
+    texts=[("attention(queries,", "attention(queries * queries.dtype.type(n_heads**-0.5),")],
+)("""
+    divides the scores by the root of d_model
+    You divide the scores by the root of d_model. They are sums over one head's d_key numbers.""")
+wrong("added_to_normed", changed, texts=[("hidden = x + merged", "hidden = normed + merged")])("""
+    adds to the normalised rows
+    You add the attention's output to the *normalised* rows. The stream goes on as it came: add it to x.""")
+wrong("thought_added_to_normed", changed, texts=[("hidden + update,", "normed_hidden + update,")])("""
+    adds the feed-forward to its normalised rows
+    You add the feed-forward's output to the rows that the second norm made. Add it to the rows before this norm.""")
+wrong("no_first_sum", changed, texts=[("hidden = x + merged", "hidden = merged")])("""
+    forgets to add x
+    The attention's output replaces x in your layer. Add it to x.""")
+wrong("no_second_sum", changed, texts=[("hidden + update,", "update,")])("""
     forgets the second sum
     Your layer returns only the feed-forward's output. Add it to the rows before the second norm.""")
-
-
-@modern_layer.mistake("adds x twice")
-def second_sum_with_x(x, params, n_heads):
-    """You add the feed-forward's output to x, so the attention's output is lost. Add it to the sum of both."""
-    return changed(("hidden + update,", "x + update,"))(x, params, n_heads)
-
-
-@modern_layer.mistake("does not normalise before the attention")
-def first_norm_forgotten(x, params, n_heads):
-    """The attention reads x itself in your layer. It reads the normalised rows."""
-    return changed(('normed @ weights["', 'x @ weights["'))(x, params, n_heads)
-
-
-@modern_layer.mistake("does not normalise before the feed-forward")
-def second_norm_forgotten(x, params, n_heads):
-    """The feed-forward reads the stream itself in your layer. It reads the normalised rows."""
-    return changed(("swiglu(normed_hidden,", "swiglu(hidden,"))(x, params, n_heads)
+wrong("second_sum_with_x", changed, texts=[("hidden + update,", "x + update,")])("""
+    adds x twice
+    You add the feed-forward's output to x, so the attention's output is lost. Add it to the sum of both.""")
+wrong("first_norm_forgotten", changed, texts=[('normed @ weights["', 'x @ weights["')])("""
+    does not normalise before the attention
+    The attention reads x itself in your layer. It reads the normalised rows.""")
+wrong("second_norm_forgotten", changed, texts=[("swiglu(normed_hidden,", "swiglu(hidden,")])("""
+    does not normalise before the feed-forward
+    The feed-forward reads the stream itself in your layer. It reads the normalised rows.""")
 
 
 @modern_layer.mistake("exchanges the two gains")
@@ -193,45 +159,32 @@ def post_norm(x, params, n_heads):
         ("swiglu(normed_hidden,", "swiglu(hidden,"),
         ("hidden + update,", 'rms_norm(hidden + update, params["norm_feed_forward"])[0],'),
     )
-    return changed(*slips)(x, params, n_heads)
+    return changed(x, params, n_heads, texts=slips)
 
 
-@modern_layer.mistake("forgets the output matrix")
-def no_output_matrix(x, params, n_heads):
-    """You add the merged heads to x. Multiply them by w_output first, which mixes the heads."""
-    return changed(('merged @ weights["w_output"]', "merged"))(x, params, n_heads)
-
-
-@modern_layer.mistake("merges the heads without swapping back")
-def merged_unswapped(x, params, n_heads):
-    """You reshape the heads to rows while the axis of heads stands before the axis of positions, so positions mix. Swap
-    the two axes first, as `merge_heads` does."""
-    return changed(merge_heads=lambda heads: heads.reshape(*heads.shape[:-3], heads.shape[-2], -1))(x, params, n_heads)
-
-
-@modern_layer.mistake("keeps the copies in its cache")
-def copies_in_cache(x, params, n_heads):
-    """The output is right, but your cache holds the copied keys and values. `grouped_query_attention_backward` needs
-    them with an axis of groups."""
-    return changed(("(queries, keys, values, attended)", "(queries, copied_keys, copied_values, attended)"))(
-        x, params, n_heads
-    )
+wrong("no_output_matrix", changed, texts=[('merged @ weights["w_output"]', "merged")])("""
+    forgets the output matrix
+    You add the merged heads to x. Multiply them by w_output first, which mixes the heads.""")
+wrong("merged_unswapped", changed, merge_heads=lambda heads: heads.reshape(*heads.shape[:-3], heads.shape[-2], -1))("""
+    merges the heads without swapping back
+    You reshape the heads to rows while the axis of heads stands before the axis of positions, so positions mix. Swap
+    the two axes first, as `merge_heads` does.""")
+wrong("copies_in_cache", changed, texts=[("keys, values, attended", "copied_keys, copied_values, attended")])("""
+    keeps the copies in its cache
+    The output is right, but your cache holds the copied keys and values. `grouped_query_attention_backward` needs them
+    with an axis of groups.""")
 
 
 @modern_layer.mistake("keeps the keys before their turn")
 def cache_before_turn(x, params, n_heads):
     """The output is right, but your cache holds queries and keys from before you turned them. The gradient of the
     scores needs those that were multiplied."""
-
-    def function(x, params, n_heads):
-        output, (norm, (normed, (queries, keys, values, attended), merged, weights), *rest) = reference.modern_layer(
-            x, params, n_heads
-        )
-        back = -np.arange(x.shape[-2])
-        heads = rotate(queries, back), rotate(keys, back), values, attended
-        return output, (norm, (normed, heads, merged, weights), *rest)
-
-    return function(x, params, n_heads)
+    output, (norm, (normed, (queries, keys, values, attended), merged, weights), *rest) = reference.modern_layer(
+        x, params, n_heads
+    )
+    back = -np.arange(x.shape[-2])
+    heads = rotate(queries, back), rotate(keys, back), values, attended
+    return output, (norm, (normed, heads, merged, weights), *rest)
 
 
 @modern_layer.equivalent
@@ -295,4 +248,4 @@ def by_complex_numbers(x, params, n_heads):
         pairs = pairs * np.exp(1j * angles)
         return np.stack([pairs.real, pairs.imag], axis=-1).reshape(rows.shape).astype(rows.dtype)
 
-    return changed(rotate=turned)(x, params, n_heads)
+    return changed(x, params, n_heads, rotate=turned)

@@ -51,111 +51,83 @@ def _(draw):
     yield "float32", way_back(draw, 1, np.float32, n_heads=4, n_groups=2)
 
 
-def changed(*changes, **names):
-    """Return the reference with replaced texts, in which some names are other functions."""
-    return slip(reference.modern_layer_backward, *changes, **names)
+def changed(grad_output, cache, *, texts=(), **names):
+    """Run the reference with replaced texts, in which some names are other functions."""
+    return slip(reference.modern_layer_backward, *texts, **names)(grad_output, cache)
 
 
 @modern_layer_backward.mistake("does not turn the gradients back")
 def no_turn_back(grad_output, cache):
     """You go on as if queries and keys had not turned, but the gradients that arrive are those of the turned arrays.
     Turn them back by the same positions."""
-    return changed(rotate_backward=lambda grad, positions: grad)(grad_output, cache)
+    return changed(grad_output, cache, rotate_backward=lambda grad, positions: grad)
 
 
-wrong("turned_forwards", lambda grad_output, cache: changed(rotate_backward=reference.rotate)(grad_output, cache))("""
+wrong("turned_forwards", changed, rotate_backward=reference.rotate)("""
     turns the gradients forwards
     You turn the gradients of queries and keys by the angles of the forward pass. Backwards they turn the other way: the
     transpose of a rotation is its inverse.""")
+wrong("turned_values", changed, texts=[("grad_values),", "rotate_backward(grad_values, positions)),")])("""
+    turns the gradients of the values, too
+    You turn the gradients of the values back. The values have not turned, so their gradients do not either.""")
+wrong("queries_alone", changed, texts=[("rotate_backward(grad_keys, positions)", "grad_keys")])("""
+    turns back the queries alone
+    You turn the gradients of the queries back, but not those of the keys. Both had turned.""")
+wrong("second_straight_path", changed, texts=[("grad_output + grad_through", "grad_through")])("""
+    forgets what goes straight through the second sum
+    What arrives at the middle of your layer comes only through the feed-forward. The sum also passes the gradient of
+    the output on as it is.""")
+wrong("first_straight_path", changed, texts=[("grad_hidden + grad_through", "grad_through")])("""
+    forgets what goes straight through the first sum
+    Your gradient of x comes only through the attention. The first sum also passes the gradient of the middle on as it
+    is.""")
+wrong(
+    "skips_the_middle",
+    changed,
+    texts=[
+        ("(grad_hidden, (merged", "(grad_output, (merged"),
+        ("grad_hidden + grad_through", "grad_output + grad_through"),
+    ],
+)("""
+    starts the first half from the output's gradient
+    Into the attention you send the gradient of the *output*. What arrives at the attention's output is the gradient of
+    the middle, which includes what came back through the feed-forward.""")
+wrong("attention_from_the_output", changed, texts=[("(grad_hidden, (merged", "(grad_output, (merged")])("""
+    sends the output's gradient into the attention
+    Into the attention you send the gradient of the *output*, although your gradient of x begins with that of the
+    middle. Both need the gradient of the middle, which includes what came back through the feed-forward.""")
+wrong("second_norm_skipped", changed, texts=[("grad_output + grad_through", "grad_output + grad_normed_hidden")])("""
+    does not go back through the second norm
+    What comes back from the feed-forward is the gradient of the *normalised* rows. Go back through the norm before you
+    add it.""")
+wrong("first_norm_skipped", changed, texts=[("grad_hidden + grad_through", "grad_hidden + grad_normed")])("""
+    does not go back through the first norm
+    What comes back from the attention is the gradient of the *normalised* rows. Go back through the norm before you add
+    it.""")
 
 
-@modern_layer_backward.mistake("turns the gradients of the values, too")
-def turned_values(grad_output, cache):
-    """You turn the gradients of the values back. The values have not turned, so their gradients do not either."""
-    return changed(('("w_value", grad_values)', '("w_value", rotate_backward(grad_values, positions))'))(
-        grad_output, cache
-    )
+def without_path(grad_output, cache, *, name):
+    """Run the reference without the gradient of the rows by one of the three matrices."""
+    text = f'grad_normed + (grad_through if name != "{name}" else 0)'
+    return changed(grad_output, cache, texts=[("grad_normed + grad_through", text)])
 
 
-@modern_layer_backward.mistake("turns back the queries alone")
-def queries_alone(grad_output, cache):
-    """You turn the gradients of the queries back, but not those of the keys. Both had turned."""
-    return changed(("rotate_backward(grad_keys, positions)", "grad_keys"))(grad_output, cache)
-
-
-@modern_layer_backward.mistake("forgets what goes straight through the second sum")
-def second_straight_path(grad_output, cache):
-    """What arrives at the middle of your layer comes only through the feed-forward. The sum also passes the gradient
-    of the output on as it is."""
-    return changed(("grad_hidden = grad_output + grad_through", "grad_hidden = grad_through"))(grad_output, cache)
-
-
-@modern_layer_backward.mistake("forgets what goes straight through the first sum")
-def first_straight_path(grad_output, cache):
-    """Your gradient of x comes only through the attention. The first sum also passes the gradient of the middle on as
-    it is."""
-    return changed(("return grad_hidden + grad_through", "return grad_through"))(grad_output, cache)
-
-
-@modern_layer_backward.mistake("starts the first half from the output's gradient")
-def skips_the_middle(grad_output, cache):
-    """Into the attention you send the gradient of the *output*. What arrives at the attention's output is the gradient
-    of the middle, which includes what came back through the feed-forward."""
-    return changed(
-        ("linear_backward(grad_hidden, (merged", "linear_backward(grad_output, (merged"),
-        ("return grad_hidden + grad_through", "return grad_output + grad_through"),
-    )(grad_output, cache)
-
-
-@modern_layer_backward.mistake("sends the output's gradient into the attention")
-def attention_from_the_output(grad_output, cache):
-    """Into the attention you send the gradient of the *output*, although your gradient of x begins with that of the
-    middle. Both need the gradient of the middle, which includes what came back through the feed-forward."""
-    return changed(("linear_backward(grad_hidden, (merged", "linear_backward(grad_output, (merged"))(grad_output, cache)
-
-
-@modern_layer_backward.mistake("does not go back through the second norm")
-def second_norm_skipped(grad_output, cache):
-    """What comes back from the feed-forward is the gradient of the *normalised* rows. Go back through the norm before
-    you add it."""
-    return changed(("grad_hidden = grad_output + grad_through", "grad_hidden = grad_output + grad_normed_hidden"))(
-        grad_output, cache
-    )
-
-
-@modern_layer_backward.mistake("does not go back through the first norm")
-def first_norm_skipped(grad_output, cache):
-    """What comes back from the attention is the gradient of the *normalised* rows. Go back through the norm before you
-    add it."""
-    return changed(("return grad_hidden + grad_through", "return grad_hidden + grad_normed"))(grad_output, cache)
-
-
-def without_path(name):
-    """Return the reference without the gradient of the rows by one of the three matrices."""
-    return changed(
-        (
-            "grad_normed = grad_normed + grad_through",
-            f'grad_normed = grad_normed + (grad_through if name != "{name}" else 0)',
-        )
-    )
-
-
-wrong("no_query_path", lambda grad_output, cache: without_path("w_query")(grad_output, cache))("""
+wrong("no_query_path", without_path, name="w_query")("""
     forgets the path by the queries
     The gradient of x lacks what comes back through w_query. The normalised rows were multiplied by three matrices, so
     three gradients add up.""")
-wrong("no_key_path", lambda grad_output, cache: without_path("w_key")(grad_output, cache))("""
+wrong("no_key_path", without_path, name="w_key")("""
     forgets the path by the keys
     The gradient of x lacks what comes back through w_key. The normalised rows were multiplied by three matrices, so
     three gradients add up.""")
-wrong("no_value_path", lambda grad_output, cache: without_path("w_value")(grad_output, cache))("""
+wrong("no_value_path", without_path, name="w_value")("""
     forgets the path by the values
     The gradient of x lacks what comes back through w_value. The normalised rows were multiplied by three matrices, so
     three gradients add up.""")
 
 
-def of_groups(gather):
-    """Return the reference with another way to gather the gradients of a group's copies."""
+def of_groups(grad_output, cache, *, gather):
+    """Run the reference with another way to gather the gradients of a group's copies."""
 
     def gathered(grad_output, cache):
         queries, keys, values, weights = cache
@@ -167,14 +139,14 @@ def of_groups(gather):
             gather(grad.reshape(*grad.shape[:-3], n_groups, sharing, *grad.shape[-2:])) for grad in grads
         )
 
-    return changed(grouped_query_attention_backward=gathered)
+    return changed(grad_output, cache, grouped_query_attention_backward=gathered)
 
 
-wrong("averaged_groups", lambda grad_output, cache: of_groups(lambda grad: grad.mean(axis=-3))(grad_output, cache))("""
+wrong("averaged_groups", of_groups, gather=lambda grad: grad.mean(axis=-3))("""
     averages the gradients of a group
     The gradient of a group's keys and values is the mean over its heads. Each head used them, so the gradients of all
     heads add up.""")
-wrong("first_of_group", lambda grad_output, cache: of_groups(lambda grad: grad[..., 0, :, :])(grad_output, cache))("""
+wrong("first_of_group", of_groups, gather=lambda grad: grad[..., 0, :, :])("""
     takes a group's gradient from its first head
     The gradient of a group's keys and values comes only from its first head. Each head used them, so the gradients of
     all heads add up.""")
@@ -198,11 +170,10 @@ def keys_for_values(grad_output, cache):
     return grad_x, grads | {"attention": exchanged}
 
 
-@modern_layer_backward.mistake("does not swap the axes when it merges")
-def merged_unswapped(grad_output, cache):
-    """You reshape the gradients of the heads to rows while the axis of heads stands before the axis of positions, so
-    positions mix. Swap the two axes first, as `merge_heads` does."""
-    return changed(merge_heads=lambda heads: heads.reshape(*heads.shape[:-3], heads.shape[-2], -1))(grad_output, cache)
+wrong("merged_unswapped", changed, merge_heads=lambda heads: heads.reshape(*heads.shape[:-3], heads.shape[-2], -1))("""
+    does not swap the axes when it merges
+    You reshape the gradients of the heads to rows while the axis of heads stands before the axis of positions, so
+    positions mix. Swap the two axes first, as `merge_heads` does.""")
 
 
 @modern_layer_backward.mistake("multiplies x by the gradients of the matrices' rows")
