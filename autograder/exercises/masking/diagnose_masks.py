@@ -2,12 +2,15 @@ import numpy as np
 
 from autograder.authoring.diagnoses import one_of_each, overlooked, renamed
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import changing, short_mistakes
 from solutions import masking as reference
 from solutions.attention import softmax
 
 diagnose_masks = Exercise(
     reference.diagnose_masks, outputs={"bug": "", "first": ""}, section="Read the mask from the weights"
 )
+wrong = short_mistakes(diagnose_masks)
+changed = changing(reference.diagnose_masks)
 
 
 def weights_with(bug, scores, tokens, pad):
@@ -59,28 +62,26 @@ def _(draw):
     yield from drawn(draw, "or in place of and", "mask inverted", "mask after the softmax")
 
 
+def missed(weights, tokens, pad, *, bugs):
+    return overlooked(reference.diagnose_masks(weights, tokens, pad), bugs)
+
+
 @diagnose_masks.mistake("looks above the diagonal alone")
 def future_alone(weights, tokens, pad):
     """You look only for weights on later positions. Padding that is not masked also gets weight below the diagonal, in
     the rows of padding, and a word that is hidden by mistake gets no weight anywhere."""
     hidden = "no padding mask", "queries masked, not keys", "padding of another sentence", "own position hidden"
-    return overlooked(reference.diagnose_masks(weights, tokens, pad), hidden)
+    return missed(weights, tokens, pad, bugs=hidden)
 
 
-@diagnose_masks.mistake("looks for too much weight alone")
-def too_much_alone(weights, tokens, pad):
-    """You look only for weights that should be zero. A mask can also hide what should be visible: the position itself,
-    or the words that a row of padding attends to. Compare in both directions."""
-    return overlooked(
-        reference.diagnose_masks(weights, tokens, pad), ["own position hidden", "queries masked, not keys"]
-    )
-
-
-@diagnose_masks.mistake("does not add up the rows")
-def sums_ignored(weights, tokens, pad):
-    """You miss a mask that comes after the softmax. Its zeros are in the right places, but the rest of a row does not
-    add up to one, because the softmax had given weight to the hidden keys."""
-    return overlooked(reference.diagnose_masks(weights, tokens, pad), ["mask after the softmax"])
+wrong("too_much_alone", missed, bugs=["own position hidden", "queries masked, not keys"])("""
+    looks for too much weight alone
+    You look only for weights that should be zero. A mask can also hide what should be visible: the position itself, or
+    the words that a row of padding attends to. Compare in both directions.""")
+wrong("sums_ignored", missed, bugs=["mask after the softmax"])("""
+    does not add up the rows
+    You miss a mask that comes after the softmax. Its zeros are in the right places, but the rest of a row does not add
+    up to one, because the softmax had given weight to the hidden keys.""")
 
 
 @diagnose_masks.mistake("names the last row with the bug")
@@ -92,70 +93,43 @@ def last_row(weights, tokens, pad):
     return bug, rows[-1] if rows else None
 
 
-@diagnose_masks.mistake("returns the query alone")
-def query_alone(weights, tokens, pad):
-    """`first` holds two numbers, the sentence and the query: `(sentence, query)`. You return only the query."""
-    bug, first = reference.diagnose_masks(weights, tokens, pad)
-    return bug, None if first is None else first[1]
+wrong("query_alone", changed, change=lambda bug, first: (bug, first and first[1]))("""
+    returns the query alone
+    `first` holds two numbers, the sentence and the query: `(sentence, query)`. You return only the query.""")
+wrong("query_first", changed, change=lambda bug, first: (bug, first and first[::-1]))("""
+    exchanges sentence and query
+    Your `first` is `(query, sentence)`. The axes of the weights are sentence, query and key, in this order.""")
+wrong("with_the_key", changed, change=lambda bug, first: (bug, first and (*first, 0)))("""
+    names the key as well
+    `first` is a row of weights: `(sentence, query)`. You add the key, so your tuple has three numbers.""")
+wrong("row_for_nothing", changed, change=lambda bug, first: (bug, first or (0, 0)))("""
+    gives a row to right weights
+    If the bug is "nothing", `first` must be None, because every row is right. You return `(0, 0)`.""")
 
 
-@diagnose_masks.mistake("exchanges sentence and query")
-def query_first(weights, tokens, pad):
-    """Your `first` is `(query, sentence)`. The axes of the weights are sentence, query and key, in this order."""
-    bug, first = reference.diagnose_masks(weights, tokens, pad)
-    return bug, None if first is None else first[::-1]
+def misnamed(weights, tokens, pad, *, bugs, to):
+    return renamed(reference.diagnose_masks(weights, tokens, pad), bugs, to)
 
 
-@diagnose_masks.mistake("names the key as well")
-def with_the_key(weights, tokens, pad):
-    """`first` is a row of weights: `(sentence, query)`. You add the key, so your tuple has three numbers."""
-    bug, first = reference.diagnose_masks(weights, tokens, pad)
-    return bug, None if first is None else (*first, 0)
-
-
-@diagnose_masks.mistake("gives a row to right weights")
-def row_for_nothing(weights, tokens, pad):
-    """If the bug is "nothing", `first` must be None, because every row is right. You return `(0, 0)`."""
-    bug, first = reference.diagnose_masks(weights, tokens, pad)
-    return bug, (0, 0) if first is None else first
-
-
-@diagnose_masks.mistake("takes a transposed mask for a missing one")
-def transposed_as_missing(weights, tokens, pad):
-    """You name a missing causal mask whenever a position attends to a later one. A transposed mask shows the future,
-    too, but it hides the past: below the diagonal all its weights are zero."""
-    return renamed(reference.diagnose_masks(weights, tokens, pad), ["causal mask transposed"], to="no causal mask")
-
-
-@diagnose_masks.mistake("takes masked queries for a hidden position")
-def queries_as_own(weights, tokens, pad):
-    """Both bugs give rows of zeros. A mask that hides each position from itself leaves the first row of each sentence
-    empty. Masked queries leave exactly the rows of padding empty."""
-    return renamed(
-        reference.diagnose_masks(weights, tokens, pad), ["queries masked, not keys"], to="own position hidden"
-    )
-
-
-@diagnose_masks.mistake("takes the padding of another sentence for no padding mask")
-def another_as_none(weights, tokens, pad):
-    """You name a missing padding mask because some padding has weight. But in the same batch some words of a sentence
-    are hidden, or some of its padding: each sentence has the mask of the sentence before it."""
-    return renamed(
-        reference.diagnose_masks(weights, tokens, pad), ["padding of another sentence"], to="no padding mask"
-    )
-
-
-@diagnose_masks.mistake("takes or for a missing causal mask")
-def or_as_missing(weights, tokens, pad):
-    """In both cases a position attends to later words. With `or`, a row of padding also attends to padding before it,
-    because the past is always allowed. Without a causal mask no padding has weight anywhere."""
-    return renamed(reference.diagnose_masks(weights, tokens, pad), ["or in place of and"], to="no causal mask")
-
-
-@diagnose_masks.mistake("assumes that padding is 0")
-def pad_is_zero(weights, tokens, pad):
-    """You compare the tokens with 0. The padding token is the argument `pad`, and may be another number."""
-    return reference.diagnose_masks(weights, tokens, 0)
+wrong("transposed_as_missing", misnamed, bugs=["causal mask transposed"], to="no causal mask")("""
+    takes a transposed mask for a missing one
+    You name a missing causal mask whenever a position attends to a later one. A transposed mask shows the future, too,
+    but it hides the past: below the diagonal all its weights are zero.""")
+wrong("queries_as_own", misnamed, bugs=["queries masked, not keys"], to="own position hidden")("""
+    takes masked queries for a hidden position
+    Both bugs give rows of zeros. A mask that hides each position from itself leaves the first row of each sentence
+    empty. Masked queries leave exactly the rows of padding empty.""")
+wrong("another_as_none", misnamed, bugs=["padding of another sentence"], to="no padding mask")("""
+    takes the padding of another sentence for no padding mask
+    You name a missing padding mask because some padding has weight. But in the same batch some words of a sentence are
+    hidden, or some of its padding: each sentence has the mask of the sentence before it.""")
+wrong("or_as_missing", misnamed, bugs=["or in place of and"], to="no causal mask")("""
+    takes or for a missing causal mask
+    In both cases a position attends to later words. With `or`, a row of padding also attends to padding before it,
+    because the past is always allowed. Without a causal mask no padding has weight anywhere.""")
+wrong("pad_is_zero", reference.diagnose_masks, pad=0)("""
+    assumes that padding is 0
+    You compare the tokens with 0. The padding token is the argument `pad`, and may be another number.""")
 
 
 def is_wrong(weights, tokens, pad, n, t):

@@ -53,17 +53,17 @@ def _(draw):
     yield from records(draw, "gain at zero", "w_out at zero", "w_in not scaled", "w_out not scaled")
 
 
-def with_first(diagnosis, change):
-    """Return the diagnosis with another sub-layer, if it names one."""
-    bug, first = diagnosis
+def placed(record, *, change):
+    """Return the right name, and another sub-layer if there is one."""
+    bug, first = reference.diagnose_depth(record)
     return bug, first if first is None else change(first)
 
 
-wrong("one_late", lambda record: with_first(reference.diagnose_depth(record), lambda first: first + 1))("""
+wrong("one_late", placed, change=lambda first: first + 1)("""
     names the row of the stream that leaves the sub-layer
     Your sub-layer is one too high. Row `l` of `stream` *enters* sub-layer `l`, so a row that is wrong comes from the
     sub-layer below it.""")
-wrong("one_early", lambda record: with_first(reference.diagnose_depth(record), lambda first: first - 1))("""
+wrong("one_early", placed, change=lambda first: first - 1)("""
     names the sub-layer below
     Your sub-layer is one too low. The gradient runs from the top down, so the sub-layers *below* a bug show it in their
     gradients, but have no bug themselves.""")
@@ -73,10 +73,10 @@ wrong("one_early", lambda record: with_first(reference.diagnose_depth(record), l
 def the_last(record):
     """You name the last sub-layer. A bug also shows in the activations of all sub-layers above it. Name the lowest one
     whose activations, or the highest one whose gradient, break with their neighbours."""
-    return with_first(reference.diagnose_depth(record), lambda first: len(record["gain_gradients"]) - 1)
+    return placed(record, change=lambda first: len(record["gain_gradients"]) - 1)
 
 
-wrong("the_lowest", lambda record: with_first(reference.diagnose_depth(record), lambda first: 0))("""
+wrong("the_lowest", placed, change=lambda first: 0)("""
     names the bottom sub-layer
     You name sub-layer 0. All gradients below a bug differ from those of a healthy stack, including the lowest. The bug
     is where the gradient changes from one sub-layer to the next.""")
@@ -129,25 +129,22 @@ def zeros_overlooked(record):
     return overlooked(reference.diagnose_depth(record), ["gain at zero", "w_out at zero", "norm missing"])
 
 
-@diagnose_depth.mistake("takes a gain of zero for a w_out of zero")
-def gain_as_w_out(record):
-    """In both stacks the update is zero. A gain of zero makes the hidden values zero, so that not even `w_out` gets a
-    gradient. A `w_out` of zero gets a gradient, and is no longer zero after a step."""
-    return renamed(reference.diagnose_depth(record), ["gain at zero"], to="w_out at zero")
+def misnamed(record, *, bugs, to):
+    return renamed(reference.diagnose_depth(record), bugs, to)
 
 
-@diagnose_depth.mistake("takes a w_out of zero for a gain of zero")
-def w_out_as_gain(record):
-    """In both stacks the update is zero, and the gain and `w_in` get no gradient. If `w_out` gets a gradient, its input
-    is not zero, so the gain is not zero either: `w_out` is zero."""
-    return renamed(reference.diagnose_depth(record), ["w_out at zero"], to="gain at zero")
-
-
-@diagnose_depth.mistake("takes every large update for a w_out that is not scaled")
-def always_w_out(record):
-    """A large update comes from `w_in` as well as from `w_out`, since relu passes a factor on. The gradients
-    distinguish them: a large `w_in` makes the hidden values large, and with them the gradient of `w_out`."""
-    return renamed(reference.diagnose_depth(record), ["w_in not scaled"], to="w_out not scaled")
+wrong("gain_as_w_out", misnamed, bugs=["gain at zero"], to="w_out at zero")("""
+    takes a gain of zero for a w_out of zero
+    In both stacks the update is zero. A gain of zero makes the hidden values zero, so that not even `w_out` gets a
+    gradient. A `w_out` of zero gets a gradient, and is no longer zero after a step.""")
+wrong("w_out_as_gain", misnamed, bugs=["w_out at zero"], to="gain at zero")("""
+    takes a w_out of zero for a gain of zero
+    In both stacks the update is zero, and the gain and `w_in` get no gradient. If `w_out` gets a gradient, its input is
+    not zero, so the gain is not zero either: `w_out` is zero.""")
+wrong("always_w_out", misnamed, bugs=["w_in not scaled"], to="w_out not scaled")("""
+    takes every large update for a w_out that is not scaled
+    A large update comes from `w_in` as well as from `w_out`, since relu passes a factor on. The gradients distinguish
+    them: a large `w_in` makes the hidden values large, and with them the gradient of `w_out`.""")
 
 
 @diagnose_depth.mistake("exchanges w_in and w_out")
@@ -159,39 +156,26 @@ def weights_exchanged(record):
     return other.get(bug, bug), first
 
 
-@diagnose_depth.mistake("takes a missing norm for weights that are not scaled")
-def missing_norm_as_weights(record):
-    """Without its norm, a sub-layer reads the stream at full size, and its update is too large. The update is also too
-    large if the weights are not scaled. But if the norm is missing, its gain gets no gradient."""
-    return renamed(reference.diagnose_depth(record), ["norm missing"], to="w_out not scaled")
-
-
-@diagnose_depth.mistake("takes a normalised stream for a missing residual")
-def normalised_as_missing(record):
-    """In both stacks the spread of the stream falls. If the residual connection is missing, nothing of the stream is
-    left. A normalised stream is still there, only shorter: compare the rows before and after by their products."""
-    return renamed(reference.diagnose_depth(record), ["stream normalised"], to="residual missing")
-
-
-@diagnose_depth.mistake("takes a missing residual for a normalised stream")
-def missing_as_normalised(record):
-    """In both stacks the spread of the stream falls. Check whether the rows after the sub-layer are still related to
-    those before it: their products are near zero if the stream itself is gone."""
-    return renamed(reference.diagnose_depth(record), ["residual missing"], to="stream normalised")
-
-
-@diagnose_depth.mistake("takes a norm after the sum for a normalised stream")
-def after_as_normalised(record):
-    """In both stacks the stream is still there and has a smaller spread. After a norm, each word's row has a standard
-    deviation of 1. If the update is added after the norm, the rows have larger and different standard deviations."""
-    return renamed(reference.diagnose_depth(record), ["norm after the sum"], to="stream normalised")
-
-
-@diagnose_depth.mistake("takes a residual missing in the backward pass for one missing in the forward pass")
-def back_as_forward(record):
-    """You name a missing residual when the gradient falls. If the activations show nothing at this sub-layer, the
-    forward pass is right, and the sum is missing only in the backward pass."""
-    return renamed(reference.diagnose_depth(record), ["residual missing on the way back"], to="residual missing")
+wrong("missing_norm_as_weights", misnamed, bugs=["norm missing"], to="w_out not scaled")("""
+    takes a missing norm for weights that are not scaled
+    Without its norm, a sub-layer reads the stream at full size, and its update is too large. The update is also too
+    large if the weights are not scaled. But if the norm is missing, its gain gets no gradient.""")
+wrong("normalised_as_missing", misnamed, bugs=["stream normalised"], to="residual missing")("""
+    takes a normalised stream for a missing residual
+    In both stacks the spread of the stream falls. If the residual connection is missing, nothing of the stream is left.
+    A normalised stream is still there, only shorter: compare the rows before and after by their products.""")
+wrong("missing_as_normalised", misnamed, bugs=["residual missing"], to="stream normalised")("""
+    takes a missing residual for a normalised stream
+    In both stacks the spread of the stream falls. Check whether the rows after the sub-layer are still related to those
+    before it: their products are near zero if the stream itself is gone.""")
+wrong("after_as_normalised", misnamed, bugs=["norm after the sum"], to="stream normalised")("""
+    takes a norm after the sum for a normalised stream
+    In both stacks the stream is still there and has a smaller spread. After a norm, each word's row has a standard
+    deviation of 1. If the update is added after the norm, the rows have larger and different standard deviations.""")
+wrong("back_as_forward", misnamed, bugs=["residual missing on the way back"], to="residual missing")("""
+    takes a residual missing in the backward pass for one missing in the forward pass
+    You name a missing residual when the gradient falls. If the activations show nothing at this sub-layer, the forward
+    pass is right, and the sum is missing only in the backward pass.""")
 
 
 def shape_of(rows):

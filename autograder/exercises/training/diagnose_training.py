@@ -71,20 +71,20 @@ def dated_by_the_end(run):
     return bug, None if first is None else len(run["loss"]) - 1
 
 
-@diagnose_training.mistake("counts steps from 1")
-def from_one(run):
-    """Your step is one too large. Row 0 of the log is step 0. If you compare rows 1, 2, ... with rows 0, 1, ..., the
-    index in the comparison is one too small. Add 1 to it once, not twice."""
+def dated(run, *, change):
+    """Return the right name, and another step if there is one."""
     bug, first = reference.diagnose_training(run)
-    return bug, None if first is None else first + 1
+    return bug, None if first is None else change(first)
 
 
-@diagnose_training.mistake("names the step before the bug")
-def one_early(run):
-    """Your step is one too small: it is the last step without the bug. `a[1:] / a[:-1]` and `np.diff` begin with step
-    1, so their index 0 is step 1."""
-    bug, first = reference.diagnose_training(run)
-    return bug, None if first is None else first - 1
+wrong("from_one", dated, change=lambda first: first + 1)("""
+    counts steps from 1
+    Your step is one too large. Row 0 of the log is step 0. If you compare rows 1, 2, ... with rows 0, 1, ..., the index
+    in the comparison is one too small. Add 1 to it once, not twice.""")
+wrong("one_early", dated, change=lambda first: first - 1)("""
+    names the step before the bug
+    Your step is one too small: it is the last step without the bug. `a[1:] / a[:-1]` and `np.diff` begin with step 1,
+    so their index 0 is step 1.""")
 
 
 @diagnose_training.mistake("gives a step to a healthy run")
@@ -101,34 +101,26 @@ def minus_one_for_nothing(run):
     return bug, -1 if first is None else first
 
 
-@diagnose_training.mistake("takes lost moments for a high rate")
-def moments_as_rate(run):
-    """You name a high rate whenever the updates grow. Adam with moments of zero takes one long step, and its next steps
-    are short again. With a high rate the updates stay long."""
-    return renamed(reference.diagnose_training(run), ["moments lost"], to="rate too high")
+def misnamed(run, *, bugs, to):
+    return renamed(reference.diagnose_training(run), bugs, to)
 
 
-@diagnose_training.mistake("takes a high rate for lost moments")
-def rate_as_moments(run):
-    """You name lost moments whenever the updates grow. Without moments, Adam's first step changes every parameter by
-    the rate and no more. Only a higher rate makes updates many times as long."""
-    return renamed(reference.diagnose_training(run), ["rate too high"], to="moments lost")
-
-
-@diagnose_training.mistake("takes a gradient of zero for a layer that is not updated")
-def cut_as_not_updated(run):
-    """You name a layer that is not updated when its *gradients* are zero. In that case, the backward pass is cut above
-    this layer. A layer that is not updated has a gradient, but its *update* is zero."""
-    return renamed(reference.diagnose_training(run), ["way back cut"], to="layer not updated")
-
-
-@diagnose_training.mistake("takes an update of zero for a way back that is cut")
-def not_updated_as_cut(run):
-    """You name a cut backward pass when the *updates* of a layer are zero. Its gradient is not zero, so the backward
-    pass reaches it, but the optimiser leaves the layer out."""
-    return renamed(reference.diagnose_training(run), ["layer not updated"], to="way back cut")
-
-
+wrong("moments_as_rate", misnamed, bugs=["moments lost"], to="rate too high")("""
+    takes lost moments for a high rate
+    You name a high rate whenever the updates grow. Adam with moments of zero takes one long step, and its next steps
+    are short again. With a high rate the updates stay long.""")
+wrong("rate_as_moments", misnamed, bugs=["rate too high"], to="moments lost")("""
+    takes a high rate for lost moments
+    You name lost moments whenever the updates grow. Without moments, Adam's first step changes every parameter by the
+    rate and no more. Only a higher rate makes updates many times as long.""")
+wrong("cut_as_not_updated", misnamed, bugs=["way back cut"], to="layer not updated")("""
+    takes a gradient of zero for a layer that is not updated
+    You name a layer that is not updated when its *gradients* are zero. In that case, the backward pass is cut above
+    this layer. A layer that is not updated has a gradient, but its *update* is zero.""")
+wrong("not_updated_as_cut", misnamed, bugs=["layer not updated"], to="way back cut")("""
+    takes an update of zero for a way back that is cut
+    You name a cut backward pass when the *updates* of a layer are zero. Its gradient is not zero, so the backward pass
+    reaches it, but the optimiser leaves the layer out.""")
 wrong("first_layer_alone", lambda run: overlooked(reference.diagnose_training(run), ["layer not updated"]))("""
     misses a layer that is not updated
     You miss a layer that is not updated, at least if it is not the first layer. Its column of `update_norms` holds 0:
@@ -137,60 +129,38 @@ wrong("last_layer_alone", lambda run: overlooked(reference.diagnose_training(run
     misses a way back that is cut
     You miss a backward pass that is cut. The layers above the cut, including the last one, have gradients as before.
     The layers below it have none: look for 0 in every column of `gradient_norms`.""")
-
-
-@diagnose_training.mistake("takes a summed loss for gradients that are not cleared")
-def summed_as_not_cleared(run):
-    """You read the gradients and not the loss. A summed loss becomes about a hundred times as large at once, and so do
-    its gradients. Gradients that are not cleared grow by one gradient a step, and the loss does not jump."""
-    return renamed(reference.diagnose_training(run), ["loss summed"], to="gradients not cleared")
-
-
-@diagnose_training.mistake("takes gradients that are not cleared for a summed loss")
-def not_cleared_as_summed(run):
-    """You name a summed loss whenever the gradients grow. A sum makes the loss itself about a hundred times as large.
-    If only the gradients grow, first to twice their size and then further, the code adds them up from step to step."""
-    return renamed(reference.diagnose_training(run), ["gradients not cleared"], to="loss summed")
-
-
+wrong("summed_as_not_cleared", misnamed, bugs=["loss summed"], to="gradients not cleared")("""
+    takes a summed loss for gradients that are not cleared
+    You read the gradients and not the loss. A summed loss becomes about a hundred times as large at once, and so do its
+    gradients. Gradients that are not cleared grow by one gradient a step, and the loss does not jump.""")
+wrong("not_cleared_as_summed", misnamed, bugs=["gradients not cleared"], to="loss summed")("""
+    takes gradients that are not cleared for a summed loss
+    You name a summed loss whenever the gradients grow. A sum makes the loss itself about a hundred times as large. If
+    only the gradients grow, first to twice their size and then further, the code adds them up from step to step.""")
 wrong("past_ignored", lambda run: overlooked(reference.diagnose_training(run), ["mask forgotten"]))("""
     does not look at the past
     You miss a forgotten mask, which the loss hardly shows. `past_moves` is zero as long as no output depends on a later
     token.""")
-
-
-@diagnose_training.mistake("takes every jump of the loss for a target that is not shifted")
-def jump_as_not_shifted(run):
-    """Three bugs make the loss jump, and you name one of them for all three. Look at what the model learns afterwards:
-    it repeats the word that it reads (`copied`) only if the target is not shifted."""
-    return renamed(
-        reference.diagnose_training(run), ["labels of other sentences", "padding counted"], to="target not shifted"
-    )
-
-
-@diagnose_training.mistake("takes counted padding for labels of other sentences")
-def padding_as_labels(run):
-    """The loss jumps in both runs. The model can learn that padding follows padding, so the loss with counted padding
-    soon falls again. It cannot learn labels of other sentences, so with them the loss stays high. You name the labels
-    for both."""
-    return renamed(reference.diagnose_training(run), ["padding counted"], to="labels of other sentences")
-
-
-@diagnose_training.mistake("takes labels of other sentences for counted padding")
-def labels_as_padding(run):
-    """The loss jumps in both runs. The model cannot learn labels of other sentences, so with them the loss stays high.
-    It can learn that padding follows padding, so the loss with counted padding soon falls again. You name the padding
-    for both."""
-    return renamed(reference.diagnose_training(run), ["labels of other sentences"], to="padding counted")
-
-
-@diagnose_training.mistake("takes a target that is not shifted for counted padding")
-def copies_as_padding(run):
-    """You name counted padding when the target is not shifted. In both runs the loss jumps and falls again. But if the
-    target is not shifted, the model repeats the word that it reads, which `copied` shows."""
-    return renamed(reference.diagnose_training(run), ["target not shifted"], to="padding counted")
-
-
+wrong(
+    "jump_as_not_shifted", misnamed, bugs=["labels of other sentences", "padding counted"], to="target not shifted"
+)("""
+    takes every jump of the loss for a target that is not shifted
+    Three bugs make the loss jump, and you name one of them for all three. Look at what the model learns afterwards: it
+    repeats the word that it reads (`copied`) only if the target is not shifted.""")
+wrong("padding_as_labels", misnamed, bugs=["padding counted"], to="labels of other sentences")("""
+    takes counted padding for labels of other sentences
+    The loss jumps in both runs. The model can learn that padding follows padding, so the loss with counted padding soon
+    falls again. It cannot learn labels of other sentences, so with them the loss stays high. You name the labels for
+    both.""")
+wrong("labels_as_padding", misnamed, bugs=["labels of other sentences"], to="padding counted")("""
+    takes labels of other sentences for counted padding
+    The loss jumps in both runs. The model cannot learn labels of other sentences, so with them the loss stays high. It
+    can learn that padding follows padding, so the loss with counted padding soon falls again. You name the padding for
+    both.""")
+wrong("copies_as_padding", misnamed, bugs=["target not shifted"], to="padding counted")("""
+    takes a target that is not shifted for counted padding
+    You name counted padding when the target is not shifted. In both runs the loss jumps and falls again. But if the
+    target is not shifted, the model repeats the word that it reads, which `copied` shows.""")
 wrong("step_first", lambda run: reference.diagnose_training(run)[::-1])("""
     returns the step before the name
     You return `(first, bug)`. The name comes first: `(bug, first)`.""")
