@@ -1,11 +1,13 @@
 import numpy as np
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.short_mistakes import short_mistakes
 from solutions import project as reference
 
 batches_by_length = Exercise(
     reference.batches_by_length, outputs={"batches": "", "padding": "n_batches"}, section="Batches of equal length"
 )
+wrong = short_mistakes(batches_by_length)
 
 
 def lengths_of(draw, n, low=2, high=12):
@@ -72,6 +74,11 @@ def with_padding(lengths, batches):
     return batches, padding_of(lengths, batches)
 
 
+def batched(lengths, budget, *, order=order_of, **rules):
+    """Run the reference with another order, or with other rules of `grouped`."""
+    return with_padding(lengths, grouped(lengths, budget, order(lengths), **rules))
+
+
 @batches_by_length.mistake("does not sort")
 def unsorted(lengths, budget):
     """You take the pairs in the order in which they come. Then each batch contains short and long pairs, and every
@@ -79,63 +86,38 @@ def unsorted(lengths, budget):
     return with_padding(lengths, grouped(lengths, budget, range(len(lengths))))
 
 
-@batches_by_length.mistake("sorts by the source first")
-def by_source(lengths, budget):
-    """You sort by the source, and by the target if sources are equal. The exercise sorts by the target first: the
-    target passes through more sub-layers than the source, so its padding costs more. In `np.lexsort` the last key comes
-    first."""
-    return with_padding(lengths, grouped(lengths, budget, order_of(lengths, (1, 0))))
-
-
-@batches_by_length.mistake("sorts by the target alone")
-def by_target(lengths, budget):
-    """You sort only by the target, so pairs with equal targets keep their old order, whatever their sources are. Sort
-    these pairs by their source."""
-    return with_padding(lengths, grouped(lengths, budget, order_of(lengths, (1,))))
-
-
-@batches_by_length.mistake("sorts by the sum of both lengths")
-def by_sum(lengths, budget):
-    """You sort by source and target together. A long source with a short target is then in the same batch as a short
-    source with a long target, and both are padded. Sort by the target, then by the source."""
-    return with_padding(lengths, grouped(lengths, budget, np.argsort(lengths.sum(axis=1), kind="stable").tolist()))
-
-
-@batches_by_length.mistake("puts the longest pairs first")
-def longest_first(lengths, budget):
-    """Your pairs come from the longest to the shortest. The exercise asks for the shortest first."""
-    return with_padding(lengths, grouped(lengths, budget, order_of(lengths)[::-1]))
-
-
-@batches_by_length.mistake("fills a batch with tokens, not with places")
-def counts_tokens(lengths, budget):
-    """You compare the budget with the number of tokens. Padding takes memory and time as well: compare it with the
-    number of pairs times the longest source plus the longest target."""
-    return with_padding(lengths, grouped(lengths, budget, order_of(lengths), size=lambda rows: rows.sum()))
-
-
-@batches_by_length.mistake("counts only the targets")
-def targets_alone(lengths, budget):
-    """You compute the size of a batch as if the sources took no space. A place of the source costs memory and time,
-    too: add the longest source and the longest target."""
-    order = order_of(lengths)
-    return with_padding(lengths, grouped(lengths, budget, order, size=lambda rows: len(rows) * rows[:, 1].max()))
-
-
-@batches_by_length.mistake("takes the last pair for the longest")
-def last_is_longest(lengths, budget):
-    """You take the newest pair's lengths for the longest of the batch. That is right for the targets, which are sorted,
-    but an earlier pair with a shorter target may have a longer source."""
-    order = order_of(lengths)
-    return with_padding(lengths, grouped(lengths, budget, order, size=lambda rows: len(rows) * rows[-1].sum()))
-
-
-@batches_by_length.mistake("closes a batch that is exactly full too early")
-def never_full(lengths, budget):
-    """You close a batch as soon as the next pair would *reach* the budget. A batch may be as large as the budget: close
-    it only if the next pair would exceed it."""
-    order = order_of(lengths)
-    return with_padding(lengths, grouped(lengths, budget, order, close=lambda size, bound: size >= bound))
+wrong("by_source", batched, order=lambda lengths: order_of(lengths, (1, 0)))("""
+    sorts by the source first
+    You sort by the source, and by the target if sources are equal. The exercise sorts by the target first: the target
+    passes through more sub-layers than the source, so its padding costs more. In `np.lexsort` the last key comes
+    first.""")
+wrong("by_target", batched, order=lambda lengths: order_of(lengths, (1,)))("""
+    sorts by the target alone
+    You sort only by the target, so pairs with equal targets keep their old order, whatever their sources are. Sort
+    these pairs by their source.""")
+wrong("by_sum", batched, order=lambda lengths: np.argsort(lengths.sum(axis=1), kind="stable").tolist())("""
+    sorts by the sum of both lengths
+    You sort by source and target together. A long source with a short target is then in the same batch as a short
+    source with a long target, and both are padded. Sort by the target, then by the source.""")
+wrong("longest_first", batched, order=lambda lengths: order_of(lengths)[::-1])("""
+    puts the longest pairs first
+    Your pairs come from the longest to the shortest. The exercise asks for the shortest first.""")
+wrong("counts_tokens", batched, size=lambda rows: rows.sum())("""
+    fills a batch with tokens, not with places
+    You compare the budget with the number of tokens. Padding takes memory and time as well: compare it with the number
+    of pairs times the longest source plus the longest target.""")
+wrong("targets_alone", batched, size=lambda rows: len(rows) * rows[:, 1].max())("""
+    counts only the targets
+    You compute the size of a batch as if the sources took no space. A place of the source costs memory and time, too:
+    add the longest source and the longest target.""")
+wrong("last_is_longest", batched, size=lambda rows: len(rows) * rows[-1].sum())("""
+    takes the last pair for the longest
+    You take the newest pair's lengths for the longest of the batch. That is right for the targets, which are sorted,
+    but an earlier pair with a shorter target may have a longer source.""")
+wrong("never_full", batched, close=lambda size, bound: size >= bound)("""
+    closes a batch that is exactly full too early
+    You close a batch as soon as the next pair would *reach* the budget. A batch may be as large as the budget: close it
+    only if the next pair would exceed it.""")
 
 
 @batches_by_length.mistake("adds the pair that exceeds the budget")
@@ -205,12 +187,10 @@ def total_padding(lengths, budget):
     return batches, padding.sum()
 
 
-@batches_by_length.mistake("takes the longest pair for the longest of each side")
-def longest_pair(lengths, budget):
-    """You compute a batch's size from the pair that is longest in total. The longest source and the longest target may
-    belong to different pairs: take the maximum of each side, then add."""
-    order = order_of(lengths)
-    return with_padding(lengths, grouped(lengths, budget, order, size=lambda rows: len(rows) * rows.sum(axis=1).max()))
+wrong("longest_pair", batched, size=lambda rows: len(rows) * rows.sum(axis=1).max())("""
+    takes the longest pair for the longest of each side
+    You compute a batch's size from the pair that is longest in total. The longest source and the longest target may
+    belong to different pairs: take the maximum of each side, then add.""")
 
 
 @batches_by_length.equivalent
