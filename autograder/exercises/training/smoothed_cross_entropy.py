@@ -170,11 +170,16 @@ wrong("unsmoothed", reference.smoothed_cross_entropy, smoothing=0.0)("""
     You do not use `smoothing`, so this is the loss with one-hot labels.""")
 
 
-@smoothed_cross_entropy.mistake("leaves out the mean over all classes", reread="Two cross-entropies")
-def right_part_only(logits, targets, smoothing=0.0, pad=0):
-    """You have (1 - eps) times the surprise at the right class, but not eps times the mean surprise over all classes.
-    Without it you only scale down the loss of the one-hot label."""
-    return (1 - smoothing) * reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0], None
+def mixed(logits, targets, smoothing=0.0, pad=0, *, mix):
+    """Mix the loss of one-hot labels and the mean surprise over all classes in another way."""
+    hard, even = (reference.smoothed_cross_entropy(logits, targets, eps, pad)[0] for eps in (0.0, 1.0))
+    return mix(hard, even, smoothing), None
+
+
+wrong("right_part_only", mixed, mix=lambda hard, even, eps: (1 - eps) * hard)("""
+    leaves out the mean over all classes -> Two cross-entropies
+    You have (1 - eps) times the surprise at the right class, but not eps times the mean surprise over all classes.
+    Without it you only scale down the loss of the one-hot label.""")
 
 
 @smoothed_cross_entropy.mistake("adds up all classes where the mean belongs", reread="Two cross-entropies")
@@ -199,27 +204,18 @@ def naive_log_softmax(logits, targets, smoothing=0.0, pad=0):
     return mean_of_counted(loss_rows(logits[counts], targets[counts], smoothing, naive), targets[counts], pad), None
 
 
-@smoothed_cross_entropy.mistake("does not scale the right class's part", reread="Two cross-entropies")
-def right_part_unscaled(logits, targets, smoothing=0.0, pad=0):
-    """You add eps times the mean surprise to the whole surprise at the right class. The two shares add up to one: (1 -
-    eps) of the first, eps of the second."""
-    hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
-    return hard + smoothing * reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
-
-
-@smoothed_cross_entropy.mistake("subtracts the mean over all classes", reread="Two cross-entropies")
-def even_part_subtracted(logits, targets, smoothing=0.0, pad=0):
-    """Your second part has the wrong sign. Log-probabilities are negative, and *both* parts of the loss have a minus
-    sign."""
-    hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
-    return (1 - smoothing) * hard - smoothing * reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
-
-
-@smoothed_cross_entropy.mistake("has the mean over all classes alone", reread="Two cross-entropies")
-def even_part_only(logits, targets, smoothing=0.0, pad=0):
-    """You have only eps times the mean surprise, so the right class counts no more than any other, and without
-    smoothing the loss is zero. Add (1 - eps) times the surprise at the right class."""
-    return smoothing * reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
+wrong("right_part_unscaled", mixed, mix=lambda hard, even, eps: hard + eps * even)("""
+    does not scale the right class's part -> Two cross-entropies
+    You add eps times the mean surprise to the whole surprise at the right class. The two shares add up to one: (1 -
+    eps) of the first, eps of the second.""")
+wrong("even_part_subtracted", mixed, mix=lambda hard, even, eps: (1 - eps) * hard - eps * even)("""
+    subtracts the mean over all classes -> Two cross-entropies
+    Your second part has the wrong sign. Log-probabilities are negative, and *both* parts of the loss have a minus
+    sign.""")
+wrong("even_part_only", mixed, mix=lambda hard, even, eps: eps * even)("""
+    has the mean over all classes alone -> Two cross-entropies
+    You have only eps times the mean surprise, so the right class counts no more than any other, and without smoothing
+    the loss is zero. Add (1 - eps) times the surprise at the right class.""")
 
 
 @smoothed_cross_entropy.mistake("exchanges eps and 1 - eps", reread="Two cross-entropies")
@@ -255,12 +251,10 @@ def one_class_too_few(logits, targets, smoothing=0.0, pad=0):
     return -(labels * model.log_softmax(logits[counts])).sum() / max(1, counts.sum()), None
 
 
-@smoothed_cross_entropy.mistake("does not scale the mean over all classes", reread="Two cross-entropies")
-def even_part_unscaled(logits, targets, smoothing=0.0, pad=0):
-    """The surprise at the right class has the share 1 - eps, but the mean over all classes has the share 1 instead of
-    eps, as if the label gave each class 1/K instead of eps/K. Its share is eps."""
-    hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
-    return (1 - smoothing) * hard + reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0], None
+wrong("even_part_unscaled", mixed, mix=lambda hard, even, eps: (1 - eps) * hard + even)("""
+    does not scale the mean over all classes -> Two cross-entropies
+    The surprise at the right class has the share 1 - eps, but the mean over all classes has the share 1 instead of eps,
+    as if the label gave each class 1/K instead of eps/K. Its share is eps.""")
 
 
 @smoothed_cross_entropy.mistake("averages over the vocabulary, too")
@@ -300,13 +294,10 @@ def padding_in_the_even_part(logits, targets, smoothing=0.0, pad=0):
     return ((1 - smoothing) * sharp[counts].sum() + smoothing * even.sum()) / max(1, counts.sum()), None
 
 
-@smoothed_cross_entropy.mistake("spreads 1 - eps over all classes", reread="Three ways to spread it")
-def rest_spread(logits, targets, smoothing=0.0, pad=0):
-    """Each class gets (1 - eps)/K instead of eps/K. Spread the *small* part, eps, over all classes; the right
-    class gets 1 - eps more."""
-    hard = reference.smoothed_cross_entropy(logits, targets, 0.0, pad)[0]
-    even = reference.smoothed_cross_entropy(logits, targets, 1.0, pad)[0]
-    return (1 - smoothing) * (hard + even), None
+wrong("rest_spread", mixed, mix=lambda hard, even, eps: (1 - eps) * (hard + even))("""
+    spreads 1 - eps over all classes -> Three ways to spread it
+    Each class gets (1 - eps)/K instead of eps/K. Spread the *small* part, eps, over all classes; the right class gets 1
+    - eps more.""")
 
 
 @smoothed_cross_entropy.equivalent
