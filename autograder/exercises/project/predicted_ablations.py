@@ -58,7 +58,7 @@ def by_heart(words):
 
 
 def predicted_loss(run, **known):
-    """Return the total cost of the changes; `known` replaces some of the costs."""
+    """Return the total cost of the changes; functions in `known` replace some of the costs."""
     costs = {
         "rate": too_slow(run["rate"]),
         "words": by_heart(run["words"]),
@@ -66,65 +66,50 @@ def predicted_loss(run, **known):
         "heads": 0,
         "smoothing": run["smoothing"],
     }
-    return sum((costs | known).values())
+    return sum((costs | {name: cost(run) for name, cost in known.items()}).values())
+
+
+def ordered(runs, **known):
+    return order_by(lambda run: predicted_loss(run, **known), runs)
 
 
 @predicted_ablations.mistake("expects more of more layers")
 def layers_help(runs):
     """You expect a lower loss from more layers. A deep model can learn more, but needs more steps for it. In 160 steps
     one layer learns more than three."""
-    return order_by(lambda run: predicted_loss(run, layers=-0.3 * (run["layers"] - 1)), runs)
+    return ordered(runs, layers=lambda run: -0.3 * (run["layers"] - 1))
 
 
-@predicted_ablations.mistake("expects much of more words")
-def words_by_their_share(runs):
-    """You expect much harm from a tenth of the words. Count how many words the run reads: 160 steps of 32 words are
-    5,120. Out of 9,832 words it reads most at most once, so these words are as good as all the words. Out of 300 words
-    it reads each 17 times."""
-    return order_by(lambda run: predicted_loss(run, words=1.5 * math.log10(PLAIN["words"] / run["words"])), runs)
-
-
-@predicted_ablations.mistake("forgets that the loss is that of new words")
-def few_words_are_easy(runs):
-    """You expect a low loss from few words. On these few words the loss is low, because the run learns them by heart.
-    But you order the runs by the loss on words of *new* families."""
-    return order_by(lambda run: predicted_loss(run, words=-by_heart(run["words"]) / 3), runs)
-
-
-wrong("words_ignored", lambda runs: order_by(lambda run: predicted_loss(run, words=0.05), runs))("""
+wrong("words_by_their_share", ordered, words=lambda run: 1.5 * math.log10(PLAIN["words"] / run["words"]))("""
+    expects much of more words
+    You expect much harm from a tenth of the words. Count how many words the run reads: 160 steps of 32 words are 5,120.
+    Out of 9,832 words it reads most at most once, so these words are as good as all the words. Out of 300 words it
+    reads each 17 times.""")
+wrong("few_words_are_easy", ordered, words=lambda run: -by_heart(run["words"]) / 3)("""
+    forgets that the loss is that of new words
+    You expect a low loss from few words. On these few words the loss is low, because the run learns them by heart. But
+    you order the runs by the loss on words of *new* families.""")
+wrong("words_ignored", ordered, words=lambda run: 0.05)("""
     takes the number of words for unimportant
     You expect no difference from fewer words. That is right as long as the run reads a word once or twice. Divide the
     5,120 words that it reads by the number of words that it has.""")
-
-
-@predicted_ablations.mistake("expects more from a higher rate, however high")
-def higher_is_faster(runs):
-    """You expect a lower loss from every higher rate. Up to a point that is right. At 0.1 a step of Adam is about as
-    large as the parameters themselves, and the run learns little more than how frequent the sounds are."""
-    return order_by(lambda run: predicted_loss(run, rate=-1.3 * math.log10(run["rate"] / PLAIN["rate"])), runs)
-
-
-@predicted_ablations.mistake("expects more from a lower rate")
-def lower_is_safer(runs):
-    """You expect a lower loss from every lower rate. A low rate is safe but slow: in 160 steps at a thirtieth of the
-    rate, the model learns hardly anything."""
-    return order_by(lambda run: predicted_loss(run, rate=math.log10(run["rate"] / PLAIN["rate"])), runs)
-
-
-wrong("rate_ignored", lambda runs: order_by(lambda run: predicted_loss(run, rate=too_slow(run["rate"]) / 20), runs))("""
+wrong("higher_is_faster", ordered, rate=lambda run: -1.3 * math.log10(run["rate"] / PLAIN["rate"]))("""
+    expects more from a higher rate, however high
+    You expect a lower loss from every higher rate. Up to a point that is right. At 0.1 a step of Adam is about as large
+    as the parameters themselves, and the run learns little more than how frequent the sounds are.""")
+wrong("lower_is_safer", ordered, rate=lambda run: math.log10(run["rate"] / PLAIN["rate"]))("""
+    expects more from a lower rate
+    You expect a lower loss from every lower rate. A low rate is safe but slow: in 160 steps at a thirtieth of the rate,
+    the model learns hardly anything.""")
+wrong("rate_ignored", ordered, rate=lambda run: too_slow(run["rate"]) / 20)("""
     takes the rate for unimportant
     You expect little difference from another rate. Adam's step is about as long as the rate. A run whose rate is ten
     times too low goes a tenth of the way.""")
-
-
-@predicted_ablations.mistake("expects much of four heads")
-def heads_matter(runs):
-    """You expect one head to cost as much as the other changes. One head over all 32 features has as many parameters as
-    four of 8. For words of 3 to 10 letters, it is often enough to look at one place."""
-    return order_by(lambda run: predicted_loss(run, heads=2 if run["heads"] == 1 else 0), runs)
-
-
-wrong("smoothing_helps", lambda runs: order_by(lambda run: predicted_loss(run, smoothing=-run["smoothing"]), runs))("""
+wrong("heads_matter", ordered, heads=lambda run: 2 if run["heads"] == 1 else 0)("""
+    expects much of four heads
+    You expect one head to cost as much as the other changes. One head over all 32 features has as many parameters as
+    four of 8. For words of 3 to 10 letters, it is often enough to look at one place.""")
+wrong("smoothing_helps", ordered, smoothing=lambda run: -run["smoothing"])("""
     puts more smoothing before less
     In your order a run with more smoothing comes before one with less. A smoothed label asks the model to give away a
     part of the probability, here 40%. The loss here is without smoothing, so the probability that the model gives away

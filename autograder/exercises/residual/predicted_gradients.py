@@ -2,6 +2,7 @@ import numpy as np
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.runs_to_order import OUTPUTS, UNSEEN, ask_for_order
+from autograder.authoring.short_mistakes import short_mistakes
 from check.predictions import ORDER
 from solutions import depth as reference
 from solutions.predictions import order_and_reasons
@@ -10,6 +11,7 @@ from solutions.stacks import top_gradients
 predicted_gradients = Exercise(
     reference.predicted_gradients, outputs=OUTPUTS, section="Before or after?", measure=ORDER, unseen=UNSEEN
 )
+wrong = short_mistakes(predicted_gradients)
 
 
 def stack(norm, depth, update):
@@ -84,69 +86,60 @@ def variance(n_updates, run):
     return 1 + n_updates * run["update"] ** 2
 
 
+def ordered(runs, *, by):
+    return order_and_reasons(by, runs)
+
+
 @predicted_gradients.mistake("counts all updates in post-norm, too")
 def post_sums_all(runs):
     """You expect the same gradient from both norms. In post-norm a norm follows each sum, so the last norm gets one
     normalised row and one update, however deep the stack is. Only the pre-norm stream adds up all updates."""
-    return order_and_reasons(lambda run: 1 / variance(run["depth"], run), runs)
+    return ordered(runs, by=lambda run: 1 / variance(run["depth"], run))
 
 
-@predicted_gradients.mistake("lets each norm shrink the gradient on its way")
-def post_vanishes(runs):
-    """You let the gradient pass all norms of a post-norm stack. The gradient at the *top* passes only the last norm,
+wrong(
+    "post_vanishes",
+    ordered,
+    by=lambda run: 1 / variance(run["depth"], run) if run["norm"] == "pre" else 1e-3 / run["depth"],
+)("""
+    lets each norm shrink the gradient on its way
+    You let the gradient pass all norms of a post-norm stack. The gradient at the *top* passes only the last norm,
     because the last sub-layer is directly below that norm. Further down, the sub-layers make up for the shrinking by
-    the norms."""
-    return order_and_reasons(
-        lambda run: 1 / variance(run["depth"], run) if run["norm"] == "pre" else 1e-3 / run["depth"], runs
-    )
-
-
-@predicted_gradients.mistake("lets the gradient fall in post-norm and not in pre-norm")
-def norms_exchanged(runs):
-    """You swapped the norms. The pre-norm stream is never normalised on its way, so the sum before the last norm grows
-    with the depth. In post-norm this sum has two terms at any depth."""
-    return order_and_reasons(lambda run: 1 / variance(run["depth"] if run["norm"] == "post" else 1, run), runs)
-
-
-@predicted_gradients.mistake("ignores the size of the updates")
-def update_ignored(runs):
-    """You count the updates and ignore their size. An update of standard deviation 0.25 adds 0.06 to the variance of
-    the sum, and an update of standard deviation 1.5 adds 2.25."""
-    return order_and_reasons(lambda run: 1 / (1 + (run["depth"] if run["norm"] == "pre" else 1)), runs)
-
-
-@predicted_gradients.mistake("looks at the size of one update alone")
-def depth_ignored(runs):
-    """You look at the size of one update and ignore how many updates a sum has. In pre-norm, the sum before the last
-    norm has one update for each sub-layer, and their variances add up."""
-    return order_and_reasons(lambda run: 1 / variance(2 if run["norm"] == "pre" else 1, run), runs)
-
-
-@predicted_gradients.mistake("adds standard deviations")
-def deviations_add_up(runs):
-    """You multiply the number of updates by their standard deviation. For independent updates it is the *variances*
-    that add up: 70 updates of standard deviation 0.25 have a total variance of 4.4, and 15 updates of standard
-    deviation 1 have 15. Square the standard deviation first."""
-    return order_and_reasons(lambda run: -(run["depth"] if run["norm"] == "pre" else 1) * run["update"], runs)
-
-
-@predicted_gradients.mistake("expects more from larger updates")
-def larger_updates(runs):
-    """You expect a larger gradient from larger updates. The gradient of the last weight passes the norm, which divides
-    it by the standard deviation of the sum. Larger updates make the sum larger, and the gradient smaller."""
-    return order_and_reasons(
-        lambda run: run["update"] ** 4 / variance(run["depth"] if run["norm"] == "pre" else 1, run), runs
-    )
-
-
-@predicted_gradients.mistake("gives every post-norm stack the largest gradient")
-def post_first(runs):
-    """You give post-norm the largest gradient in every case. Its last norm also divides by the standard deviation of a
+    the norms.""")
+wrong("norms_exchanged", ordered, by=lambda run: 1 / variance(run["depth"] if run["norm"] == "post" else 1, run))("""
+    lets the gradient fall in post-norm and not in pre-norm
+    You swapped the norms. The pre-norm stream is never normalised on its way, so the sum before the last norm grows
+    with the depth. In post-norm this sum has two terms at any depth.""")
+wrong("update_ignored", ordered, by=lambda run: 1 / (1 + (run["depth"] if run["norm"] == "pre" else 1)))("""
+    ignores the size of the updates
+    You count the updates and ignore their size. An update of standard deviation 0.25 adds 0.06 to the variance of the
+    sum, and an update of standard deviation 1.5 adds 2.25.""")
+wrong("depth_ignored", ordered, by=lambda run: 1 / variance(2 if run["norm"] == "pre" else 1, run))("""
+    looks at the size of one update alone
+    You look at the size of one update and ignore how many updates a sum has. In pre-norm, the sum before the last norm
+    has one update for each sub-layer, and their variances add up.""")
+wrong("deviations_add_up", ordered, by=lambda run: -(run["depth"] if run["norm"] == "pre" else 1) * run["update"])("""
+    adds standard deviations
+    You multiply the number of updates by their standard deviation. For independent updates it is the *variances* that
+    add up: 70 updates of standard deviation 0.25 have a total variance of 4.4, and 15 updates of standard deviation 1
+    have 15. Square the standard deviation first.""")
+wrong(
+    "larger_updates",
+    ordered,
+    by=lambda run: run["update"] ** 4 / variance(run["depth"] if run["norm"] == "pre" else 1, run),
+)("""
+    expects more from larger updates
+    You expect a larger gradient from larger updates. The gradient of the last weight passes the norm, which divides it
+    by the standard deviation of the sum. Larger updates make the sum larger, and the gradient smaller.""")
+wrong(
+    "post_first",
+    ordered,
+    by=lambda run: 1 / variance(run["depth"], run) if run["norm"] == "pre" else 2 - run["update"] / 10,
+)("""
+    gives every post-norm stack the largest gradient
+    You give post-norm the largest gradient in every case. Its last norm also divides by the standard deviation of a
     sum, the sum of one normalised row and one update. If this update is large, a shallow pre-norm stack with small
-    updates gets a larger gradient."""
-    return order_and_reasons(
-        lambda run: 1 / variance(run["depth"], run) if run["norm"] == "pre" else 2 - run["update"] / 10, runs
-    )
+    updates gets a larger gradient.""")
 
 
 @predicted_gradients.mistake("begins with the largest")
