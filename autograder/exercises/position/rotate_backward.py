@@ -9,8 +9,8 @@ from autograder.exercises.position.rotate import (
     edge_cases,
     neighbours,
     pairs_of,
+    rotate,
     speeds_of,
-    turned,
 )
 from solutions import position as reference
 
@@ -54,20 +54,20 @@ def own_column_only(grad_rotated, positions):
     )
 
 
-@rotate_backward.mistake("has both signs plus")
-def back_without_minus(grad_rotated, positions):
-    """Both sines have a plus. In the forward pass the second column enters the first output with a minus. So the
-    minus is in the gradient of the second column: -a sin + b cos, if a and b are what arrives."""
-    return turned(grad_rotated, at(positions, speeds_of(grad_rotated.shape[-1])), sign=-1.0)
+def turned_back(grad_rotated, positions, *, by):
+    """Turn back by a known mistake of `rotate`, given by its slug."""
+    _, wrong_rotation = rotate.mistakes[by]
+    return wrong_rotation(grad_rotated, -positions)
 
 
-@rotate_backward.mistake("has both signs minus")
-def back_without_plus(grad_rotated, positions):
-    """Both sines have a minus. The minus belongs to the gradient of the second column only: a cos + b sin, and
-    -a sin + b cos, if a and b are what arrives."""
-    return turned(grad_rotated, -at(positions, speeds_of(grad_rotated.shape[-1])), sign=-1.0)
-
-
+wrong("back_without_minus", turned_back, by="rotated_without_plus")("""
+    has both signs plus
+    Both sines have a plus. In the forward pass the second column enters the first output with a minus. So the minus is
+    in the gradient of the second column: -a sin + b cos, if a and b are what arrives.""")
+wrong("back_without_plus", turned_back, by="rotated_without_minus")("""
+    has both signs minus
+    Both sines have a minus. The minus belongs to the gradient of the second column only: a cos + b sin, and -a sin + b
+    cos, if a and b are what arrives.""")
 wrong("back_from_0", lambda grad_rotated, positions: reference.rotate(grad_rotated, -np.arange(len(positions))))("""
     ignores the positions it gets
     The gradients turn back by 0, 1, 2 and so on, whatever `positions` says. They must turn back by the angles of the
@@ -90,17 +90,12 @@ def divided_by_cosine(grad_rotated, positions):
     return (grad_rotated / cosines).astype(grad_rotated.dtype)
 
 
-@rotate_backward.mistake("turns float32 into float64")
-def back_promoted(grad_rotated, positions):
-    """The cosines are float64, and so is a product with them. The gradient has the dtype of what arrives."""
-    return reference.rotate_backward(grad_rotated, positions).astype(np.float64)
-
-
-@rotate_backward.mistake("writes into grad_rotated")
-def written_into_gradient(grad_rotated, positions):
-    """The caller's grad_rotated has changed. Make a new array."""
-    grad_rotated[...] = reference.rotate_backward(grad_rotated, positions)
-    return grad_rotated
+wrong("back_promoted", turned_back, by="rotary_promoted")("""
+    turns float32 into float64
+    The cosines are float64, and so is a product with them. The gradient has the dtype of what arrives.""")
+wrong("written_into_gradient", turned_back, by="written_into_x")("""
+    writes into grad_rotated
+    The caller's grad_rotated has changed. Make a new array.""")
 
 
 @rotate_backward.equivalent
