@@ -52,11 +52,11 @@ def far_from_zero(draw):
     return {"x": x.astype(np.float32)} | norm_params(draw, 8, np.float32)
 
 
-def normed(x, gain, bias, eps, axis=-1, mean=None, spread=None):
+def normed(x, gain, bias, eps=1e-5, *, axis=-1, mean=None, spread=lambda variance, eps: np.sqrt(variance + eps)):
     """Return the norm, with another mean, another spread or another axis."""
     centred = x - (x.mean(axis=axis, keepdims=True) if mean is None else mean)
-    spread = np.sqrt((centred * centred).mean(axis=axis, keepdims=True) + eps) if spread is None else spread
-    return centred / spread * gain + bias, None
+    variance = (centred * centred).mean(axis=axis, keepdims=True)
+    return centred / spread(variance, eps) * gain + bias, None
 
 
 def unbiased_variance(x):
@@ -70,7 +70,7 @@ def unbiased(x, gain, bias, eps=1e-5):
     features are all there is, so divide by d_model, as np.var does and torch.std does not. At d_model = 512 the outputs
     differ by one in a thousand, and no training run will show it."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return normed(x, gain, bias, eps, spread=np.sqrt(unbiased_variance(x) + eps))
+        return normed(x, gain, bias, eps, spread=lambda _, eps: np.sqrt(unbiased_variance(x) + eps))
 
 
 @layer_norm.mistake("subtracts the squared mean from the mean square")
@@ -80,17 +80,14 @@ def variance_by_difference(x, gain, bias, eps=1e-5):
     take the mean of the squares."""
     variance = np.mean(x * x, axis=-1, keepdims=True) - x.mean(axis=-1, keepdims=True) ** 2
     with np.errstate(invalid="ignore"):
-        return normed(x, gain, bias, eps, spread=np.sqrt(variance + eps))
+        return normed(x, gain, bias, eps, spread=lambda _, eps: np.sqrt(variance + eps))
 
 
-@layer_norm.mistake("adds eps outside the root")
-def eps_outside(x, gain, bias, eps=1e-5):
-    """You add eps to the standard deviation. Add it to the *variance*, under the root. With eps = 1e-5 the results are
-    almost equal, unless a position has nearly equal features: then you divide by 0.00001 instead of 0.003."""
-    return normed(x, gain, bias, eps, spread=x.std(axis=-1, keepdims=True) + eps)
-
-
-wrong("without_eps", lambda x, gain, bias, eps=1e-05: normed(x, gain, bias, 0))("""
+wrong("eps_outside", normed, spread=lambda variance, eps: np.sqrt(variance) + eps)("""
+    adds eps outside the root
+    You add eps to the standard deviation. Add it to the *variance*, under the root. With eps = 1e-5 the results are
+    almost equal, unless a position has nearly equal features: then you divide by 0.00001 instead of 0.003.""")
+wrong("without_eps", normed, eps=0)("""
     leaves eps out
     Without eps a position whose features are all equal becomes 0/0, which is NaN, and the next attention spreads this
     NaN to the whole sentence. Add eps to the variance, inside the root.""")
@@ -105,7 +102,7 @@ def fixed_eps(x, gain, bias, eps=1e-5, *, number):
 wrong("eps_squared", lambda x, gain, bias, eps=1e-05: normed(x, gain, bias, eps**2))("""
     adds the square of eps
     You add the square of `eps` to the variance. Add `eps` as it is.""")
-wrong("fixed_tiny_eps", lambda x, gain, bias, eps=1e-05: normed(x, gain, bias, 1e-12))("""
+wrong("fixed_tiny_eps", normed, eps=1e-12)("""
     always takes an eps next to zero
     You add a tiny number, such as 1e-12, to the variance, and do not use the argument. Add `eps`.""")
 
@@ -121,7 +118,7 @@ wrong("over_time", lambda x, gain, bias, eps=1e-05: normed(x, gain, bias, eps, a
     normalises over time
     You take mean and variance over the positions of a sentence, feature by feature. A position then depends on what
     comes after it, and on the length of its sentence. Normalise each position by its own features, axis=-1.""")
-wrong("over_the_batch", lambda x, gain, bias, eps=1e-05: normed(x, gain, bias, eps, axis=0))("""
+wrong("over_the_batch", normed, axis=0)("""
     normalises over the batch
     You take mean and variance along the first axis. With a single position that is the right axis. With a batch, this
     is *batch* normalisation, and a sentence's output depends on its neighbours. Count from the end: axis=-1.""")
@@ -133,13 +130,10 @@ wrong("over_everything", lambda x, gain, bias, eps=1e-05: normed(x, gain, bias, 
     normalises the whole array at once
     You take one mean and one variance for the whole array. Each position has its own: axis=-1 with keepdims=True. With
     a single position the two agree.""")
-
-
-@layer_norm.mistake("divides by the variance, not by its root")
-def by_variance(x, gain, bias, eps=1e-5):
-    """You divide by the variance, which is measured in squares. Only its root has the unit of the features, so that
-    doubling x changes nothing."""
-    return normed(x, gain, bias, eps, spread=x.var(axis=-1, keepdims=True) + eps)
+wrong("by_variance", normed, spread=lambda variance, eps: variance + eps)("""
+    divides by the variance, not by its root
+    You divide by the variance, which is measured in squares. Only its root has the unit of the features, so that
+    doubling x changes nothing.""")
 
 
 @layer_norm.mistake("does not subtract the mean")
@@ -176,7 +170,7 @@ def unbiased_eps_outside(x, gain, bias, eps=1e-5):
     """You make two mistakes of a much-copied tutorial: you divide the squares by d_model - 1, as torch.std does by
     default, and you add eps outside the root. Divide by d_model, add eps, then take the root."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return normed(x, gain, bias, eps, spread=np.sqrt(unbiased_variance(x)) + eps)
+        return normed(x, gain, bias, eps, spread=lambda _, eps: np.sqrt(unbiased_variance(x)) + eps)
 
 
 @layer_norm.mistake("adds up the squares where their mean belongs")
@@ -184,33 +178,25 @@ def sum_of_squares(x, gain, bias, eps=1e-5):
     """Your variance is the *sum* of the squares, d_model times too large, so the rows come out too small by the root of
     d_model. The variance is their mean."""
     centred = x - x.mean(axis=-1, keepdims=True)
-    return normed(x, gain, bias, eps, spread=np.sqrt(np.sum(centred * centred, axis=-1, keepdims=True) + eps))
+    squares = np.sum(centred * centred, axis=-1, keepdims=True)
+    return normed(x, gain, bias, eps, spread=lambda _, eps: np.sqrt(squares + eps))
 
 
-@layer_norm.mistake("multiplies by the root")
-def times_root(x, gain, bias, eps=1e-5):
-    """You multiply by the root of the variance, which makes a wide row wider. Divide by it: every row should leave with
-    variance one."""
-    return normed(x, gain, bias, eps, spread=1 / np.sqrt(x.var(axis=-1, keepdims=True) + eps))
-
-
-@layer_norm.mistake("takes the root of the standard deviation")
-def root_of_root(x, gain, bias, eps=1e-5):
-    """x.std is already the root of the variance, and you take the root once more. Take the root only once, of the
-    variance plus eps."""
-    return normed(x, gain, bias, eps, spread=np.sqrt(x.std(axis=-1, keepdims=True) + eps))
-
-
-@layer_norm.mistake("squares where the root belongs")
-def squared(x, gain, bias, eps=1e-5):
-    """You square the variance: `** 2` instead of `** 0.5`. Only the root has the unit of the features."""
-    return normed(x, gain, bias, eps, spread=(x.var(axis=-1, keepdims=True) + eps) ** 2)
-
-
-wrong("only_centred", lambda x, gain, bias, eps=1e-05: normed(x, gain, bias, eps, spread=1))("""
+wrong("times_root", normed, spread=lambda variance, eps: 1 / np.sqrt(variance + eps))("""
+    multiplies by the root
+    You multiply by the root of the variance, which makes a wide row wider. Divide by it: every row should leave with
+    variance one.""")
+wrong("root_of_root", normed, spread=lambda variance, eps: np.sqrt(np.sqrt(variance) + eps))("""
+    takes the root of the standard deviation
+    x.std is already the root of the variance, and you take the root once more. Take the root only once, of the variance
+    plus eps.""")
+wrong("squared", normed, spread=lambda variance, eps: (variance + eps) ** 2)("""
+    squares where the root belongs
+    You square the variance: `** 2` instead of `** 0.5`. Only the root has the unit of the features.""")
+wrong("only_centred", normed, spread=lambda variance, eps: 1)("""
     only subtracts the mean
     You centre each row, but do not divide it by its spread: large rows stay large.""")
-wrong("root_mean_square", lambda x, gain, bias, eps=1e-05: normed(x, gain, bias, eps, mean=0))("""
+wrong("root_mean_square", normed, mean=0)("""
     is RMSNorm
     You divide x by the root of its mean square and subtract no mean. That is RMSNorm, as in LLaMA. Layer normalisation
     subtracts the mean first, and divides by the spread *around* it.""")
