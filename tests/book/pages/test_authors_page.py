@@ -9,6 +9,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from markdown_it import MarkdownIt
 
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.authoring.problems import catching_cases, problems
@@ -76,6 +77,12 @@ def test_the_example_s_stub_is_its_solution_without_a_body(solution):
     assert namespace["attention_entropy"].__doc__ == solution.__doc__
 
 
+def test_the_captions_are_shown_as_they_are_written():
+    """Markdown takes two underscores for bold letters."""
+    captions = re.findall("^:caption: (.*)$", PAGE, flags=re.MULTILINE)
+    assert [shown for shown in map(MarkdownIt().renderInline, captions) if "<" in shown] == []
+
+
 @pytest.mark.thorough("other tests examine and release chapters")
 def test_the_new_chapter_is_released_by_following_the_page(tmp_path):
     copy = tmp_path / "copy"
@@ -86,9 +93,10 @@ def test_the_new_chapter_is_released_by_following_the_page(tmp_path):
             shutil.copy(file, copy)
     section = PAGE[PAGE.index("## A new chapter") :]
     for path in re.findall(r"^:caption: (\S+)$", section, flags=re.MULTILINE):
-        assert not (copy / path).exists()
-        (copy / path).parent.mkdir(exist_ok=True)
-        (copy / path).write_text("".join(blocks(path)), encoding="utf-8")
+        file = copy / path.replace("\\", "")
+        assert not file.exists()
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("".join(blocks(path)), encoding="utf-8")
     commands = re.findall(r"^\.venv/bin/autograder (.*)$", section, flags=re.MULTILINE)
     assert [command.split()[0] for command in commands] == ["doctor", "mistakes", "release"]
     program = "import sys; from autograder.cli.main import main; sys.exit(main(sys.argv[1:]))"
