@@ -21,6 +21,7 @@ def with_loops(scores):
 import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -35,6 +36,8 @@ from check.harms.harmed import bound
 from check.key import UNJUDGED, Mistake
 
 __all__ = ["UNJUDGED", "Draw", "Exercise", "exercises_of"]
+
+TESTED = "function"  # the parameter of a test
 
 Decorator = Callable[[Callable], Callable]
 
@@ -87,7 +90,8 @@ class Exercise:
         measure: name of a measure of `check.measures`, for an exercise that asks for matrices: the judge compares what
             the matrices do. For an exercise that asks to predict runs, `check.predictions.ORDER`.
         unseen: names of the inputs that only the measure gets, such as the sentences.
-        tests: the exercise whose functions this one tests, if it asks for a test; see `functions_to_test`.
+        tests: the exercise whose functions this one tests, if it asks for a test; see `functions_to_test`. The only
+            parameter of the reference is then called TESTED.
         likely: for an exercise with a function among its inputs: takes the inputs, and yields the arrays, all of one
             shape, with which a right answer is likely to call that function. Their values are sent ahead.
 
@@ -95,6 +99,8 @@ class Exercise:
         aspects: name of each aspect -> its points, and the generator of its cases.
         mistakes: slug of each known mistake -> what students read about it, and the wrong function.
         equivalents: name -> function, for the other right solutions.
+
+    Raises ValueError if a test has other parameters than TESTED.
     """
 
     def __init__(
@@ -111,6 +117,9 @@ class Exercise:
         tests: "Exercise | None" = None,
         likely: Callable[..., Iterable[np.ndarray]] | None = None,
     ) -> None:
+        if tests and (parameters := list(signature(reference).parameters)) != [TESTED]:
+            stub, given = f"def {reference.__name__}({TESTED}):", ", ".join(parameters)
+            raise ValueError(f"write `{stub}` instead of ({given}): a test gets one function")
         self.reference = reference
         self.name = reference.__name__
         self.outputs = dict(outputs)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.authoring.exercise import Draw, Exercise
+from autograder.authoring.exercise import TESTED, Draw, Exercise
 from check.harms.harmed import UNHARMED, Harmed, harmless_words, words
 from check.tested import FunctionUnderTest
 
@@ -49,13 +49,13 @@ def functions_to_test(
         KeyError: there is no such rewrite, mistake, harm or harmless change.
     """
     if draw.at_home:
-        yield f"your own `{exercise.name}`", {"function": Harmed(exercise.name, UNHARMED)}
+        yield f"your own `{exercise.name}`", {TESTED: Harmed(exercise.name, UNHARMED)}
         for change in right_at_home:
             name = f"your own `{exercise.name}`, {harmless_words(change)}"
-            yield name, {"function": Harmed(exercise.name, change)}
+            yield name, {TESTED: Harmed(exercise.name, change)}
         parameters = list(signature(exercise.reference).parameters)
         for harm in at_home:
-            yield f"a function that {words(harm, parameters)}", {"function": Harmed(exercise.name, harm)}
+            yield f"a function that {words(harm, parameters)}", {TESTED: Harmed(exercise.name, harm)}
         return
     rights, wrongs = list(_right(exercise, right)), list(_wrong(exercise, wrong))
     draw.rng.shuffle(rights)
@@ -80,4 +80,4 @@ def _wrong(exercise: Exercise, functions: Sequence[str | OwnFunction]) -> Iterat
 
 
 def _inputs(exercise: Exercise, function: Callable) -> dict[str, Any]:
-    return {"function": FunctionUnderTest(exercise.name, function)}
+    return {TESTED: FunctionUnderTest(exercise.name, function)}

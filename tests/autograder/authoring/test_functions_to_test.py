@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from autograder.authoring.exercise import Draw, exercises_of, find_exercise
+from autograder.authoring.exercise import Draw, Exercise, exercises_of, find_exercise
 from autograder.authoring.functions_to_test import REFERENCE, functions_to_test
 from autograder.authoring.make_key import make_questions
 from autograder.exercises.position.tests_embed_backward import a_little_too_large
@@ -34,6 +34,14 @@ def test_every_function_comes_once_in_an_order_of_each_key():
     orders = [names(seed) for seed in range(9)]
     assert {frozenset(order) for order in orders} == {frozenset(orders[0])} and len(set(map(tuple, orders))) == 9
     assert len(orders[0]) == len(set(orders[0])) == len(RIGHT) + len(WRONG)
+
+
+def test_a_test_with_another_parameter_is_refused_with_what_to_write():
+    def tests_layer_norm(layer, rng):
+        """A test."""
+
+    with pytest.raises(ValueError, match=r"write `def tests_layer_norm\(function\):` instead of \(layer, rng\)"):
+        Exercise(tests_layer_norm, outputs={"verdict": ""}, section="", tests=find_exercise("layer_norm"))
 
 
 def in_whole_numbers(array):
