@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
+from autograder.authoring import diagnoses
 from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.authoring.problems import catching_cases, problems
+from autograder.exercises.training import diagnose_training
 from autograder.layout import exercise_names
 from solutions import attention
 from tests.book.conftest import ROOT
@@ -75,6 +77,15 @@ def test_the_example_s_stub_is_its_solution_without_a_body(solution):
     exec(compile(stub.group(), "authors.md", "exec"), namespace)
     assert inspect.signature(namespace["attention_entropy"]) == inspect.signature(solution)
     assert namespace["attention_entropy"].__doc__ == solution.__doc__
+
+
+def test_the_section_on_diagnoses_shows_code_of_the_repository():
+    section = PAGE.partition("### An exercise that asks for a diagnosis\n")[2].partition("\n### ")[0]
+    source = inspect.getsource(diagnoses) + inspect.getsource(diagnose_training)
+    (code,) = re.findall(r"```{code-block} python\n(.*?)```", section, flags=re.DOTALL)
+    assert [part for part in code.strip().split("\n\n\n") if part not in source] == []
+    named = re.findall(r"`([a-z]+(?:_[a-z]+)+)`", section)
+    assert {"one_of_each", "clear_logs", "is_unclear"} <= {name for name in named if f"def {name}(" in source}
 
 
 def test_the_captions_are_shown_as_they_are_written():
