@@ -30,6 +30,7 @@ COLOURS = {
 WIDTH = 9.0  # inches: the width of the page
 MAX_SQUARES = 150  # up to this many students, each one is a square of the histogram
 MAX_BINS = 30
+SLANT = 35  # degrees; the names of twelve exercises touch each other at 20
 
 
 def scores(entries: Sequence[Entry]) -> str:
@@ -109,7 +110,7 @@ def class_map(entries: Sequence[Entry], exercises: Sequence[ExerciseCount]) -> s
     ax.set_xticks(middles, [exercise.name for exercise in exercises], family="monospace", fontsize=9)
     ax.xaxis.set(label_position="top", ticks_position="top")
     if len(exercises) > 4:
-        ax.tick_params(axis="x", rotation=20)
+        ax.tick_params(axis="x", rotation=SLANT)
         for label in ax.get_xticklabels():
             label.set(ha="left", rotation_mode="anchor")
     ax.set_yticks([])

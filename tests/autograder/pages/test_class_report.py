@@ -1,8 +1,10 @@
 """The class report: its counts compared with a count by hand, its pages, and its pseudonyms."""
 
 import json
+import math
 import re
 import shutil
+from itertools import pairwise
 
 import pytest
 from nbgrader.api import Gradebook
@@ -12,7 +14,7 @@ from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.grading.report import Report
 from autograder.grading.submissions import submissions
-from autograder.pages.class_report import counts, pages
+from autograder.pages.class_report import counts, figures, pages
 from autograder.pages.class_report import pseudonyms as pseudonyms_file
 from autograder.pages.class_report.entries import Class, Entry
 from autograder.pages.class_report.pseudonyms import anonymous, pseudonyms
@@ -231,6 +233,16 @@ def test_lists_are_folded_in_a_large_class(tmp_path):
     many = [entry(f"s{n}", result("f", False, False, mistake=MISTAKE)) for n in range(1000)]
     assert "<details><summary>1000 students" in write(Class(CHAPTER, tuple(many)), tmp_path)
     assert "<details open><summary>5 students" in write(Class(CHAPTER, tuple(small_class())), tmp_path)
+
+
+def test_the_names_above_the_map_do_not_overlap():
+    """Chapter 8 has 34 aspects, and exercises with only two."""
+    results = [result(f"exercise_{n}", True, True) for n in range(17)]
+    drawing = figures.class_map([entry("ada", *results)], counts.exercise_counts([entry("ada", *results)]))
+    starts = re.findall(r"font-size: (\d+)px[^>]*rotate\((-\d+) ([\d.]+) [^>]*>exercise_", drawing)
+    size, angle, places = int(starts[0][0]), -int(starts[0][1]), [float(x) for _, _, x in starts]
+    assert len(places) == len(results)
+    assert min(b - a for a, b in pairwise(places)) * math.sin(math.radians(angle)) > 1.4 * size
 
 
 def hostile_class():
