@@ -24,6 +24,7 @@ from check.messages import as_html
 FOLDED = 8  # a list of more students is folded
 OPEN_CLASS = 60  # the table of a larger class is folded
 SHOWN_CELLS = 3  # this many students with the same unexplained fault are shown with their cells
+SHOWN_LINES = 40  # a longer cell is only linked; one of chapter 8 has 400 lines
 UNFOLDED = 3  # this many of the most frequent misconceptions are unfolded
 
 # Kind of verdict -> how the page calls it.
@@ -125,6 +126,7 @@ def _values(group: Class) -> dict[str, Any]:
         "open_class": OPEN_CLASS,
         "unfolded": UNFOLDED,
         "shown_cells": SHOWN_CELLS,
+        "shown_lines": SHOWN_LINES,
     }
 
 

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import shutil
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -233,6 +234,18 @@ def test_lists_are_folded_in_a_large_class(tmp_path):
     many = [entry(f"s{n}", result("f", False, False, mistake=MISTAKE)) for n in range(1000)]
     assert "<details><summary>1000 students" in write(Class(CHAPTER, tuple(many)), tmp_path)
     assert "<details open><summary>5 students" in write(Class(CHAPTER, tuple(small_class())), tmp_path)
+
+
+def test_a_long_cell_is_on_the_students_page_and_linked(tmp_path):
+    """One exercise of chapter 8 has cells of 400 lines."""
+    wrong = result("f", False, False)
+    long = replace(entry("ada", wrong), sources={"f": "long = 1\n" * pages.SHOWN_LINES})
+    short = replace(entry("bob", wrong), sources={"f": "short = 1"})
+    page = write(Class(CHAPTER, (long, short)), tmp_path)
+    assert "<pre><code>short = 1" in page and "long = 1" not in page
+    assert f'<a href="students/ada.html#cell-of-f">the cell</a> ({pages.SHOWN_LINES + 1} lines)' in page
+    of_ada = (tmp_path / "students" / "ada.html").read_text()
+    assert '<details id="cell-of-f"><summary>the cell</summary><pre><code>long = 1\nlong = 1' in of_ada
 
 
 def test_the_names_above_the_map_do_not_overlap():
