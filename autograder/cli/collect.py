@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, Namespace
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from autograder.cli.common import CHAPTER_HELP, released_chapter
 if TYPE_CHECKING:
     from autograder.collecting.collect import Collected
 
-MAX_NAMES = 10  # of the students whose notebooks were placed as they should be
+MAX_NAMES = 10  # of students in one line
 HELP = "Copy the submissions of a Canvas or Moodle download, a zip file or a folder, into course/submitted."
 
 
@@ -36,6 +35,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="identify students by Moodle's display names; only safe if students cannot change their names",
     )
+    parser.add_argument(
+        "--all", action="store_true", help=f"name all students and skipped files, not only {MAX_NAMES} in each line"
+    )
 
 
 def run(options: Namespace) -> int:
@@ -48,25 +50,24 @@ def run(options: Namespace) -> int:
     sheets = [read_sheet(table) for table in options.table]
     with course_lock(options.course):
         collected = collect(options.download, options.course, chapter, sheets, by_name=options.by_name)
-    _print(collected, options.course / "submitted" / "STUDENT" / chapter / f"{chapter}.ipynb")
+    _print(collected, options.course / "submitted" / "STUDENT" / chapter / f"{chapter}.ipynb", options.all)
     return 0 if collected.complete else 1
 
 
-def _print(collected: Collected, submitted: Path) -> None:
+def _print(collected: Collected, submitted: Path, in_full: bool) -> None:
     from autograder.scores.hand_in_times import TIMESTAMP, UNKNOWN
     from check.words import count, listed, shown
 
-    def each_named(students: Iterable[str]) -> list[str]:
-        return [shown(f"{student} {collected.names.get(student, '')}".strip()) for student in students]
-
     def named(students: Iterable[str]) -> str:
-        return ", ".join(each_named(students))
+        names = [shown(f"{student} {collected.names.get(student, '')}".strip()) for student in students]
+        if in_full or len(names) <= MAX_NAMES:
+            return ", ".join(names)
+        return f"{listed(names, MAX_NAMES)}; --all names them"
 
     print(f"Read as {collected.layout}; {collected.ids}.")
     for what in ("new", "replaced", "unchanged"):
         students = [student for student, effect in collected.placed.items() if effect == what]
-        shown_students = listed(each_named(students), MAX_NAMES) if len(students) > MAX_NAMES else named(students)
-        print(f"{what}: {len(students)}" + (f" ({shown_students})" if students else ""))
+        print(f"{what}: {len(students)}" + (f" ({named(students)})" if students else ""))
     for source in dict.fromkeys(collected.sources.values()):
         students = [student for student, its_source in collected.sources.items() if its_source == source]
         some = source == UNKNOWN and len(students) < len(collected.sources)
@@ -92,9 +93,9 @@ def _print(collected: Collected, submitted: Path) -> None:
         )
     for file, reason in collected.superseded:
         print(f"superseded: {shown(file)}: {shown(reason)}")
-    for (file, reason), n_files in _by_zip_file(collected.skipped).items():
-        files = f"{count(n_files, 'file')}: " if n_files > 1 else ""
-        print(f"skipped: {shown(file)}: {files}{shown(reason, 300)}")
+    for upload, reason, files in _by_upload(collected, in_full):
+        such_as = f"{count(len(files), 'file')}, such as {shown(files[0])}: " if len(files) > 1 else ""
+        print(f"skipped: {shown(upload if such_as else files[0])}: {such_as}{shown(reason, 300)}")
     if collected.unusable:
         print(
             f"no notebook: {named(collected.unusable)}: `autograder grade` gives them 0 points and a page that says "
@@ -112,12 +113,13 @@ def _print(collected: Collected, submitted: Path) -> None:
     print(f" + {len(collected.requests)} with regrade requests" if collected.requests else "")
 
 
-def _by_zip_file(skipped: Iterable[tuple[str, str]]) -> Counter[tuple[str, str]]:
-    """Count the skipped files by name and reason. Files that are not notebooks get the name of their zip file."""
+def _by_upload(collected: Collected, in_full: bool) -> list[tuple[str, str, list[str]]]:
+    """Return (upload, reason, skipped files) for each upload. A file that could be a notebook is on its own."""
     from autograder.collecting.zip_or_folder import HIDDEN, NO_NOTEBOOK
 
-    def name(file: str, reason: str) -> str:
-        archive = re.match(r".*?\.zip(?=/)", file, re.I | re.S)
-        return archive[0] if archive and reason in (NO_NOTEBOOK, HIDDEN) else file
-
-    return Counter((name(file, reason), reason) for file, reason in skipped)
+    files: dict[tuple[str, str], list[str]] = {}
+    upload = re.compile(rf"(?:.*?\.zip|{re.escape(collected.root)}[^/]+)(?=/)", re.I | re.S)
+    for file, reason in collected.skipped:
+        folds = not in_full and reason in (NO_NOTEBOOK, HIDDEN) and upload.match(file)
+        files.setdefault((folds[0] if folds else file, reason), []).append(file)
+    return [(*key, names) for key, names in files.items()]

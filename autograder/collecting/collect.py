@@ -49,7 +49,8 @@ MAX_UNUSABLE_BYTES = 20_000_000
 class Collected:
     """The result of collecting a download.
 
-    layout, ids: how its files were named and its students found, in words. n_files: how many files it held.
+    layout, ids: how its files were named and its students found, in words. root: the folder in it that holds all of its
+    files, with a slash, or "". n_files: how many files it held.
     placed: student -> "new", "replaced" or "unchanged". sources: student -> where the time of handing in comes from.
     superseded: (file, reason) for files of students whose other file counts. skipped: (file, reason).
     earlier_time: students whose file was replaced by one without a time, so that the time of the replaced file counts.
@@ -62,6 +63,7 @@ class Collected:
 
     layout: str
     ids: str
+    root: str
     n_files: int
     placed: dict[str, str]
     sources: dict[str, str]
@@ -147,6 +149,7 @@ def collect(
     return Collected(
         layout.description,
         finder.description,
+        found.root,
         found.n_files,
         {student: placement.effect for student, placement in placements.items()},
         sources,

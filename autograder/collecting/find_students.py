@@ -17,12 +17,14 @@ from autograder.platforms.student_finder import StudentFinder, choose_finder, on
 class Found:
     """The files of a download, by student.
 
-    layout, finder: how the files are named and how students are found. n_files: how many, also those inside zip files.
+    layout, finder: how the files are named and how students are found. root: the folder in the download that holds all
+    of them, with a slash, or "". n_files: how many, also those inside zip files.
     candidates: files that could be a student's notebook. skipped: (file, reason). unusable: student -> files of another
     kind. requests: student -> files with regrade requests. teams: name -> students who handed in together.
     """
 
     n_files: int
+    root: str
     layout: file_names.Layout
     finder: StudentFinder
     candidates: list[Candidate]
@@ -61,7 +63,7 @@ def find_students(
     parsed = [layout.parse(entry.name.removeprefix(root)) for entry in named]
     names = [only_students_of(roster, name) if name.readings else name for name in parsed]
     finder = choose_finder(layout, names, roster, sheets, by_name)
-    found = Found(len(entries), layout, finder, [], skipped, {})
+    found = Found(len(entries), root, layout, finder, [], skipped, {})
     for outer, name in zip(named, names, strict=True):
         members = finder.members(name)
         found.n_files += len(members) - 1  # a team's file counts for each of them

@@ -25,13 +25,13 @@ STAMPS = {"a": "2026-02-01T10:00:00+00:00", "b": "2026-02-03T10:00:00.123Z"}
 
 @pytest.fixture
 def collect(course, tmp_path, capsys):
-    """collect({name: bytes}) -> exit code and output of `autograder collect` on a zip file."""
+    """collect({name: bytes}, option) -> exit code and output of `autograder collect` on a zip file."""
 
-    def command(files):
+    def command(files, *options):
         with zipfile.ZipFile(tmp_path / "download.zip", "w") as archive:
             for name, content in files.items():
                 archive.writestr(name, content)
-        code = main(["collect", CHAPTER, str(tmp_path / "download.zip"), "--course", str(course)])
+        code = main(["collect", CHAPTER, str(tmp_path / "download.zip"), "--course", str(course), *options])
         out = capsys.readouterr().out
         n_files, *parts = map(int, re.search(r"^(\d+) files? = (\d+) \D+ (\d+) \D+ (\d+) ", out, re.M).groups())
         assert n_files == sum(parts)
@@ -144,13 +144,29 @@ def test_the_other_files_of_a_zipped_chapter_take_one_line(course, collect, cont
     inner = others | {"01_attention/01_attention.ipynb": contents["perfect"], "01_attention/broken.zip": b"?"}
     code, out = collect({f"{ADA}/all.zip": zipped(inner), f"{ADA}/notes.txt": b"hello"})
     assert code == 0 and out.count("skipped: ") == 2
-    assert f"skipped: {ADA}/all.zip: 31 files: not a notebook\n" in out
+    assert f"skipped: {ADA}/all.zip: 31 files, such as {ADA}/all.zip/01_attention/broken.zip: not a notebook\n" in out
     assert f"skipped: {ADA}/notes.txt: not a notebook\n" in out and "33 files = 1 placed + 32 skipped" in out
 
 
-def test_a_large_class_does_not_fill_the_line_of_placed_notebooks(course, collect):
-    _, out = collect({f"Ada_{number}_assignsubmission_file/x.ipynb": b"?" for number in range(10, 40)})
-    assert "new: 30 (participant-10, participant-11, " in out and " and 20 more)\n" in out
+@pytest.mark.parametrize("root", ["", "unzipped/"])
+def test_the_other_files_of_a_folder_take_one_line_for_each_student(course, collect, contents, root):
+    files = {f"{root}{ADA}/check/keys/{number}.npz": b"?" for number in range(30)}
+    files |= {f"{root}Bob_2_assignsubmission_file/{name}": b"?" for name in ("a.txt", "b.txt")}
+    files |= {f"{root}{name}/x.ipynb": contents["perfect"] for name in (ADA, "Bob_2_assignsubmission_file")}
+    code, out = collect(files)
+    assert code == 0 and out.count("skipped: ") == 2
+    assert f"skipped: {root}{ADA}: 30 files, such as {root}{ADA}/check/keys/0.npz: not a notebook\n" in out
+    assert collect(files, "--all")[1].count("skipped: ") == 32
+
+
+def test_a_large_class_does_not_fill_a_line(course, collect):
+    files = {f"Ada_{number}_assignsubmission_file/x.ipynb": b"?" for number in range(10, 40)}
+    files |= {f"Bob_{number}_assignsubmission_file/x.txt": b"?" for number in range(50, 350)}
+    _, out = collect(files)
+    assert "new: 30 (participant-10, participant-11, " in out and " and 20 more; --all names them)\n" in out
+    assert "no notebook: participant-100, " in out and " and 290 more; --all names them: `autograder grade`" in out
+    assert max(map(len, out.splitlines())) < 300
+    assert "participant-98, participant-99: `autograder grade`" in collect(files, "--all")[1]
 
 
 def graded(course, capsys):
