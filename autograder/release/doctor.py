@@ -4,6 +4,7 @@ import difflib
 import importlib
 import inspect
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,9 +23,14 @@ from autograder.layout import REPO, exercise_names, exercises_checked_in, number
 from autograder.release import bundle
 from autograder.release.notebook import MAY_RAISE, source_notebook
 from check.key import Key
-from check.words import did_you_mean
+from check.messages import without_emphasis
+from check.predictions import ORDER
+from check.words import count, did_you_mean
 
 N_SEEDS = 5  # of the keys that must give the same points
+MIN_REWRITES = 3
+MIN_WORDS = 8  # of a mistake's message
+STRAY_ASTERISK = re.compile(r"(?<!\S)\*\w|\w\*(?!\S)")
 TIMEOUT = 1800  # seconds for one cell; chapter 9 trains a model
 
 
@@ -43,6 +49,8 @@ def faults(name: str, repo: Path = REPO, *, thorough: bool = True) -> Iterator[s
     for exercise in exercises:
         yield from interface_faults(exercise, chapter)
         yield from section_faults(exercise, chapter)
+        if thorough:
+            yield from completeness_faults(exercise)
         if not broken:  # an exercise inherits the mistakes of those that it calls
             yield from key_faults(exercise, thorough=thorough)
 
@@ -150,6 +158,21 @@ def section_faults(exercise: Exercise, chapter: Chapter) -> Iterator[str]:
     named = {exercise.section, *(mistake.reread for mistake, _ in exercise.mistakes.values())}
     for section in sorted(named - set(titles)):
         yield f"{exercise.name}: {chapter.file} has no section {section!r}{did_you_mean(section, titles)}"
+
+
+def completeness_faults(exercise: Exercise) -> Iterator[str]:
+    """Yield what an exercise lacks: points, rewrites, mistakes, and messages that teach."""
+    if not exercise.points:
+        yield f"{exercise.name}: its aspects have no points"
+    if len(exercise.equivalents) < MIN_REWRITES and exercise.measure != ORDER:  # a prediction can be written in one way
+        yield f"{exercise.name}: it has {count(len(exercise.equivalents), 'rewrite')}; write at least {MIN_REWRITES}"
+    if not exercise.mistakes:
+        yield f"{exercise.name}: it knows no mistake; add one that people really make"
+    for slug, (mistake, _) in exercise.mistakes.items():
+        if len(mistake.message.split()) < MIN_WORDS:
+            yield f"{exercise.name}: the message of the mistake {slug} is short; teach with at least {MIN_WORDS} words"
+        if STRAY_ASTERISK.search(re.sub("`.*?`", "", without_emphasis(mistake.message))):
+            yield f"{exercise.name}: students would see an asterisk in the message of the mistake {slug}"
 
 
 def key_faults(exercise: Exercise, *, thorough: bool = True) -> Iterator[str]:

@@ -102,6 +102,27 @@ def test_a_reference_may_raise_only_what_its_docstring_announces(reference, n_fa
     assert not found or "halves: the reference raises ValueError on the case 'an odd number'" in found[0]
 
 
+def test_an_exercise_that_make_exercise_would_refuse_is_a_sentence_for_each_reason(monkeypatch):
+    exercise = Exercise(halves_evens, outputs={"half": ""}, section="Halves")
+    assert list(doctor.completeness_faults(exercise)) == [
+        "halves_evens: its aspects have no points",
+        "halves_evens: it has 0 rewrites; write at least 3",
+        "halves_evens: it knows no mistake; add one that people really make",
+    ]
+
+    @exercise.mistake("doubles")
+    def doubled(number):
+        """You *double."""
+
+    words = [sentence.partition("halves_evens: ")[2] for sentence in doctor.completeness_faults(exercise)][2:]
+    assert words == [
+        "the message of the mistake doubled is short; teach with at least 8 words",
+        "students would see an asterisk in the message of the mistake doubled",
+    ]
+    monkeypatch.setattr(doctor, "import_exercises", lambda name, repo: ([exercise], ["broken"]))
+    assert set(doctor.completeness_faults(exercise)) <= set(doctor.faults(CHAPTER))
+
+
 def test_cases_that_raise_are_a_sentence():
     exercise = Exercise(halves_evens, outputs={"half": ""}, section="Halves")
 
