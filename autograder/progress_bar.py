@@ -1,8 +1,7 @@
 """Report how far a long run is: a bar on a terminal, otherwise a line now and then."""
 
 import sys
-from collections.abc import Collection, Iterator
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from tqdm import tqdm
@@ -13,16 +12,15 @@ LINES = 10
 
 def with_progress(things: Collection[T], doing: str, unit: str) -> Iterator[T]:
     """Yield the things one by one, and write to stderr how many are done."""
-    for (thing,) in batches_with_progress(things, 1, doing, unit):
+    for (thing,) in batches_with_progress(([thing] for thing in things), len(things), doing, unit):
         yield thing
 
 
-def batches_with_progress(things: Collection[T], size: int, doing: str, unit: str) -> Iterator[list[T]]:
-    """Yield lists of `size` things, and write to stderr how many things are done. The last list may be shorter."""
-    remaining, done, total = iter(things), 0, len(things)
-    silent = not sys.stderr.isatty()
+def batches_with_progress(batches: Iterable[Sequence[T]], total: int, doing: str, unit: str) -> Iterator[Sequence[T]]:
+    """Yield the batches, and write to stderr how many of all things are done."""
+    done, silent = 0, not sys.stderr.isatty()
     with tqdm(total=total, desc=doing, unit=f" {unit}", leave=False, disable=silent) as bar:
-        while batch := list(islice(remaining, size)):
+        for batch in batches:
             yield batch
             before, done = done, done + len(batch)
             bar.update(len(batch))

@@ -1,17 +1,17 @@
 """Grade the submissions of a chapter, from the submitted files to gradebook and feedback."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from autograder.course.lock import Busy, course_lock
 from autograder.grading.client import connected
-from autograder.grading.queue import open_queue
+from autograder.grading.queue import GradingQueue, open_queue
 from autograder.grading.submissions import NoSubmissions, invalid_id_messages, submissions, submitted_files
 from autograder.layout import chapter_names
 from autograder.scores.rows import Incomplete, StudentRow
 from check.words import listed, shown
 
-__all__ = ["Incomplete", "NoSubmissions", "chapters_handed_in", "grade_class"]
+__all__ = ["Incomplete", "NoSubmissions", "chapters_handed_in", "grade_class", "rows_as_graded"]
 
 
 def chapters_handed_in(course: Path, students: Sequence[str] = ()) -> dict[str, list[str]]:
@@ -72,25 +72,43 @@ def grade_class(
     paths = submissions(course, chapter, students)
     with course_lock(course), connected(scheduler, jobs, tls=tls, trusting=trusting) as client:
         grader = open_queue(course, chapter, client, sandbox=sandbox, force=force)
-        grader.expect(paths.values())
-        # Importing nbgrader takes seconds; meanwhile the first sandboxes run.
-        from autograder.gradebook.assigning import follow_assignment, refuse_outdated
-        from autograder.gradebook.assignments import refuse_unregistered
-        from autograder.gradebook.coursedir import open_coursedir
-        from autograder.gradebook.engine import usable_gradebook
-        from autograder.gradebook.regrading import gather, gradable
-        from autograder.gradebook.write import write_class
-
-        try:
-            refuse_unregistered(course, chapter)
-            coursedir = open_coursedir(course, chapter)
-            with usable_gradebook(coursedir) as gradebook:
-                (refuse_outdated if dry_run else follow_assignment)(gradebook, coursedir)
-        except Busy as error:  # another program holds the gradebook
-            raise Incomplete([], [str(error)]) from error
-        if not dry_run:
-            gather(course, chapter, gradable(grader.assignment.released))
-        rows = write_class(grader, course, chapter, paths, force=force, dry_run=dry_run)
+        rows = sorted(_rows(grader, course, chapter, paths, dry_run=dry_run), key=lambda row: row.student)
     if not students and (bad := invalid_id_messages(submitted_files(course, chapter))):
         raise Incomplete(rows, bad)
     return rows
+
+
+def rows_as_graded(course: Path, chapter: str, students: Iterable[str]) -> Iterator[StudentRow]:
+    """Grade these students as `grade_class` does, and yield each row once its scores and feedback are written.
+
+    Raises what `grade_class` does, Incomplete after all rows.
+    """
+    course = course.resolve()
+    paths = submissions(course, chapter, students)
+    with course_lock(course), connected() as client:
+        yield from _rows(open_queue(course, chapter, client), course, chapter, paths)
+
+
+def _rows(
+    grader: GradingQueue, course: Path, chapter: str, paths: Mapping[str, Path], *, dry_run: bool = False
+) -> Iterator[StudentRow]:
+    """Let the grader begin, check the gradebook meanwhile, and then write and yield the rows."""
+    grader.expect(paths.values())
+    # Importing nbgrader takes seconds; meanwhile the first sandboxes run.
+    from autograder.gradebook.assigning import follow_assignment, refuse_outdated
+    from autograder.gradebook.assignments import refuse_unregistered
+    from autograder.gradebook.coursedir import open_coursedir
+    from autograder.gradebook.engine import usable_gradebook
+    from autograder.gradebook.regrading import gather, gradable
+    from autograder.gradebook.write import write_class
+
+    try:
+        refuse_unregistered(course, chapter)
+        coursedir = open_coursedir(course, chapter)
+        with usable_gradebook(coursedir) as gradebook:
+            (refuse_outdated if dry_run else follow_assignment)(gradebook, coursedir)
+    except Busy as error:  # another program holds the gradebook
+        raise Incomplete([], [str(error)]) from error
+    if not dry_run:
+        gather(course, chapter, gradable(grader.assignment.released))
+    yield from write_class(grader, course, chapter, paths, dry_run=dry_run)

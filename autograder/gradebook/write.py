@@ -3,9 +3,8 @@
 Of our commands only `grade` writes them. Points given by hand and voided scores have modules of their own.
 """
 
-import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, chdir
 from itertools import chain
 from pathlib import Path
@@ -19,33 +18,26 @@ from autograder.gradebook.engine import index_rows, open_gradebook, watched_engi
 from autograder.gradebook.score_log import logged_changes
 from autograder.gradebook.state import HANDED_IN_AGAIN, ClassState
 from autograder.grading.queue import GradingQueue
-from autograder.progress_bar import LINES, batches_with_progress
+from autograder.progress_bar import batches_with_progress
 from autograder.sandbox import MachineTooBusy, SandboxUnavailable
 from autograder.scores.attempts import restore_attempt
 from autograder.scores.rows import Incomplete, StudentRow
 from autograder.scores.voids import load_voids
 from check.words import listed, shown
 
-
-def batch_size(submissions: int) -> int:
-    """Return how many submissions to write at a time: at most 10, and at most a tenth of all, one step of progress."""
-    return min(10, math.ceil(submissions / LINES))
+TOGETHER = 10  # the most submissions to write in one transaction
 
 
 def write_class(
-    grader: GradingQueue,
-    course: Path,
-    chapter: str,
-    paths: Mapping[str, Path],
-    *,
-    force: bool = False,
-    dry_run: bool = False,
-) -> list[StudentRow]:
-    """Write scores and feedback of these submissions, waiting for each to be graded.
+    grader: GradingQueue, course: Path, chapter: str, paths: Mapping[str, Path], *, dry_run: bool = False
+) -> Iterator[StudentRow]:
+    """Write scores and feedback of each submission as soon as it is graded, and then yield its row.
+
+    Submissions for which the machine was too busy are graded again after all others. The caller may stop early, which
+    loses nothing.
 
     Args:
-        paths: student id -> submitted file.
-        force: also write what is recorded already.
+        paths: student id -> submitted file, which the grader expects.
         dry_run: write only reports; the rows say what would be written.
 
     Raises:
@@ -74,13 +66,13 @@ def write_class(
             raise Incomplete(rows, [why_unusable(error)]) from error
         writer = Writer(gradebook, coursedir, grader.assignment, unusable)
         choose = attempt_chooser(coursedir, grader, recorded, keep=not dry_run)
-        again: dict[str, Path] = {}  # the machine was too busy for them, and may be less so after the others
+        again: list[Path] = []  # the machine was too busy for them, and may be less so after the others
 
         def ready(student: str, path: Path) -> tuple[StudentRow, ToWrite]:
             graded = grader.graded(path)
             choice = choose(student, path, graded)
             report, folder = choice.graded.report, choice.path.parent
-            why = "--force" if force else recorded.why(student, report, folder)
+            why = "--force" if grader.force else recorded.why(student, report, folder)
             if why == HANDED_IN_AGAIN and report is not graded.report:
                 why = "another attempt counts"
             whys[student] = why
@@ -90,10 +82,12 @@ def write_class(
             row = StudentRow(student, report, why, graded.reused, bool(why) and not dry_run, voids, *attempts)
             return row, ToWrite(student, path, choice.graded, recorded.notices(student), bool(why))
 
-        batches = batches_with_progress(paths.items(), batch_size(len(paths)), "grading", "submissions")
-        for batch in chain(batches, [again.items()]):
+        student_of = {path: student for student, path in paths.items()}
+        batches = batches_with_progress(grader.batches(student_of, TOGETHER), len(paths), "grading", "submissions")
+        for batch in chain(batches, zip(again)):
             graded: list[tuple[StudentRow, ToWrite]] = []
-            for student, path in batch:
+            for path in batch:
+                student = student_of[path]
                 try:
                     graded.append(ready(student, path))
                 except SandboxUnavailable:
@@ -101,12 +95,14 @@ def write_class(
                         writer.write([to_write for _, to_write in graded])
                     raise
                 except Exception as error:
-                    if isinstance(error, MachineTooBusy) and student not in again:
-                        again[student] = path
+                    if isinstance(error, MachineTooBusy) and path not in again:
+                        again.append(path)
                     else:
                         failed[student] = writer.reason(error)
             unwritten = {} if dry_run else writer.write([to_write for _, to_write in graded])
-            rows += [row for row, _ in graded if row.student not in unwritten]
+            written = [row for row, _ in graded if row.student not in unwritten]
+            rows += written
+            yield from written
             if unusable:  # no other submission can be written either
                 break
             failed |= unwritten
@@ -118,4 +114,3 @@ def write_class(
     reasons += [why_unusable(error) for error in unusable[:1]]
     if reasons:
         raise Incomplete(rows, reasons)
-    return rows

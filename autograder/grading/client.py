@@ -15,9 +15,15 @@ from autograder.grading.jobs import default_jobs
 
 
 class Work(Protocol):
-    """A submitted task. result(): wait for the task, then return its value or raise its exception."""
+    """A submitted task.
+
+    result(): wait for the task, then return its value or raise its exception.
+    add_done_callback(function): call a function with the task once it has ended, in any thread.
+    """
 
     def result(self) -> Any: ...
+
+    def add_done_callback(self, function: Callable[[Any], None], /) -> None: ...
 
 
 class Client(Protocol):

@@ -3,11 +3,12 @@
 Nothing here imports nbgrader, so the first sandboxes run during the two seconds that nbgrader takes to import.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from queue import SimpleQueue
 
 from autograder.course.seed import secret_seed
 from autograder.grading import reading, replies, worker
@@ -44,6 +45,7 @@ class GradingQueue:
         self._at_once = 2 * sum(client.ncores().values())
         self._expected: dict[Path, None] = {}
         self._started: dict[Path, tuple[File, dict[str, str], Report | Work]] = {}
+        self._ended: SimpleQueue[Path] = SimpleQueue()
         self._last: tuple[Path, Graded] | None = None
         self._too_busy_for: set[Path] = set()
 
@@ -62,6 +64,24 @@ class GradingQueue:
         """Announce the files to grade, in order, so that grading can start early."""
         self._expected.update(dict.fromkeys(paths))
         self._work_ahead()
+
+    def batches(self, files: Collection[Path], most: int) -> Iterator[list[Path]]:
+        """Yield the files whose grading has ended, as soon as there is one, so that none waits for a slower one.
+
+        The caller asks for the reports on a batch before the next.
+
+        Args:
+            files: all that were expected.
+            most: how many may be in a batch.
+        """
+        waiting = len(files)
+        while waiting:
+            self._work_ahead()
+            batch = [self._ended.get()]
+            while len(batch) < most and not self._ended.empty():
+                batch.append(self._ended.get())
+            yield batch
+            waiting -= len(batch)
 
     def graded(self, path: Path) -> Graded:
         """Wait for the report on one file. After an exception, a second call grades the file again.
@@ -88,7 +108,17 @@ class GradingQueue:
     def _work_ahead(self) -> None:
         # Do not start the whole class at once. This limits the memory, and how long an interrupted run still waits.
         while self._expected and len(self._started) < self._at_once:
-            self._start(next(iter(self._expected)))
+            path = next(iter(self._expected))
+            with suppress(Exception):  # `graded` raises it again, for this file
+                self._start(path)
+            match self._started.get(path):
+                case None | (_, _, Report()):
+                    self._ended.put(path)
+                case (_, _, work):
+                    work.add_done_callback(partial(self._note_end, path))
+
+    def _note_end(self, path: Path, work: Work) -> None:
+        self._ended.put(path)
 
     def _wait_for_others(self) -> None:
         for _, _, work in self._started.values():

@@ -9,7 +9,6 @@ from pathlib import Path
 from autograder.errors import UserError
 from autograder.gradebook.class_run import Incomplete
 from autograder.grading.assignment import file_digest
-from autograder.grading.jobs import default_jobs
 from autograder.grading.submitted_file import read_file
 from autograder.hub.watching.attempt_log import Attempt, AttemptLog, AttemptRules, decide
 from autograder.hub.watching.inboxes import Arrival, Inbox
@@ -43,7 +42,7 @@ class Desk:
     """Take submissions from an inbox, and have them graded.
 
     Args:
-        grade: grades the submissions of some students, as `grade_class` does.
+        grade: grades the submissions of some students, as `rows_as_graded` does.
         page: student -> path of the feedback page.
         clock: returns the time, in seconds since 1970.
     """
@@ -53,7 +52,7 @@ class Desk:
         inbox: Inbox,
         attempts: AttemptLog,
         rules: AttemptRules,
-        grade: Callable[[Sequence[str]], list[StudentRow]],
+        grade: Callable[[Sequence[str]], Iterator[StudentRow]],
         page: Callable[[str], Path],
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -86,9 +85,8 @@ class Desk:
                 yield from self._new_line(tracked, line)
             if not tracked.done:
                 self._next_look = min(self._next_look, max(tracked.not_before, tracked.since + SETTLED))
-        batch = default_jobs()  # small, so that a request to stop takes effect soon
-        for first in range(0, len(ready), batch):
-            yield from self._graded(ready[first : first + batch])
+        if ready:
+            yield from self._graded({tracked.arrival.student: tracked for tracked in ready})
 
     def _track(self, arrival: Arrival, now: float) -> _Tracked:
         """Return the state of an arrival, which starts again if the submission has changed."""
@@ -134,29 +132,24 @@ class Desk:
             return f"{line}; the student could not be notified: {error}"
         return line
 
-    def _graded(self, batch: Sequence[_Tracked]) -> list[Line]:
-        """Grade a few submissions, return their feedback, and count their attempts, even if asked to stop meanwhile."""
-        failure, rows, refused = "", [], {}
+    def _graded(self, waiting: dict[str, _Tracked]) -> Iterator[Line]:
+        """Grade the latest submissions of students, and return the feedback on each before the slower ones have ended.
+
+        To stop early, take no further line.
+        """
+        failure = ""
         try:
-            refused = self._inbox.collect([tracked.arrival for tracked in batch])
-            if students := [t.arrival.student for t in batch if t.arrival.student not in refused]:
-                rows = self._grade(students)
-        except Incomplete as error:
-            failure, rows = str(error), error.rows
-        except (UserError, OSError) as error:  # after the instructor has resolved it, the next try succeeds
+            for student, reason in self._inbox.collect([t.arrival for t in waiting.values()]).items():
+                tracked = waiting.pop(student)
+                tracked.done = True
+                yield from self._new_line(tracked, self._refuse(tracked, reason))
+            for row in self._grade(list(waiting)) if waiting else ():
+                tracked = waiting.pop(row.student)
+                yield from self._new_line(tracked, self._return_feedback(tracked, row))
+        except (Incomplete, UserError, OSError) as error:  # the next try succeeds after the instructor has resolved it
             failure = str(error)
-        of_student = {row.student: row for row in rows}
-        lines: list[Line] = []
-        for tracked in batch:
-            student = tracked.arrival.student
-            if student in refused:
-                tracked.done, line = True, self._refuse(tracked, refused[student])
-            elif student in of_student:
-                line = self._return_feedback(tracked, of_student[student])
-            else:
-                line = self._retry(tracked, failure)
-            lines += self._new_line(tracked, line)
-        return lines
+        for tracked in waiting.values():
+            yield from self._new_line(tracked, self._retry(tracked, failure))
 
     def _return_feedback(self, tracked: _Tracked, row: StudentRow) -> str:
         """Hand back the feedback, and then count the attempt: it counts once the student can read the result."""

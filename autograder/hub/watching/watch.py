@@ -4,9 +4,10 @@ The file system reports changes. On a network drive, for example, it may not, so
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -15,7 +16,7 @@ from watchfiles import watch
 
 from autograder.course.lock import Busy
 from autograder.errors import UserError
-from autograder.gradebook.class_run import grade_class
+from autograder.gradebook.class_run import rows_as_graded
 from autograder.gradebook.coursedir import open_coursedir, student_file
 from autograder.grading.client import connected
 from autograder.grading.queue import open_queue
@@ -23,7 +24,6 @@ from autograder.hub.watching.attempt_log import AttemptLog, AttemptRules
 from autograder.hub.watching.desk import Desk, Line
 from autograder.hub.watching.exchange_inbox import ExchangeInbox
 from autograder.hub.watching.inboxes import Inbox, SubmittedFolder
-from autograder.scores.rows import StudentRow
 from autograder.scores.which_attempt import which_counts
 
 
@@ -50,15 +50,12 @@ def open_desk(course: Path, chapter: str, source: str | None, rules: AttemptRule
     def page(student: str) -> Path:
         return student_file(coursedir, "feedback", student, "html")
 
-    def grade(students: Sequence[str]) -> list[StudentRow]:
-        return grade_class(course, chapter, students=students)
-
     rules = replace(rules, counts=which_counts(coursedir.config))
-    return Desk(inbox, AttemptLog(course, chapter), rules, grade, page), inbox
+    return Desk(inbox, AttemptLog(course, chapter), rules, partial(rows_as_graded, course, chapter), page), inbox
 
 
 def watching(desk: Desk, inbox: Inbox, stop: Event) -> Iterator[Line]:
-    """Yield a line about each event, until `stop` is set and the submissions in work are graded."""
+    """Yield a line about each event, until `stop` is set and the next submission is graded."""
     changes = _changes(inbox, stop)
     changed: object = ()
     while not stop.is_set():

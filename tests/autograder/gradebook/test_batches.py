@@ -2,11 +2,13 @@
 
 import errno
 import json
+from concurrent.futures import Future
 
 import pytest
 from sqlalchemy import Engine, event
 
-from autograder.gradebook import batch_writer, class_run, write
+from autograder.gradebook import batch_writer, class_run
+from autograder.grading import client
 from autograder.grading.queue import GradingQueue
 from autograder.progress_bar import batches_with_progress
 from autograder.sandbox import SandboxUnavailable
@@ -22,10 +24,25 @@ class Killed(BaseException):
     """Ends a run as a kill does: nothing catches it."""
 
 
+class AtOnce(client.Threads):
+    """Has ended each task when it returns it."""
+
+    def __init__(self, jobs):
+        super().__init__(0)
+
+    def submit(self, function, /, *arguments, pure):
+        future = Future()
+        client._run(future, function, arguments)
+        return future
+
+    def ncores(self):
+        return {"this process": len(STUDENTS)}
+
+
 @pytest.fixture
 def three(course, hand_in, contents, monkeypatch):
-    """Return a course with three submissions, which are written together as those of a large class are."""
-    monkeypatch.setattr(write, "batch_size", lambda submissions: 10)
+    """Return a course with three submissions, which are written together because they are graded faster than that."""
+    monkeypatch.setattr(client, "_threads", AtOnce)
     for student in STUDENTS:
         hand_in(student, contents["perfect"])
     return course
@@ -119,14 +136,10 @@ def test_a_kill_beside_the_commit_leaves_no_notebook_that_looks_recorded(three, 
 
 def test_a_submission_counts_as_done_when_its_batch_is(capsys):
     lines = []
-    for batch in batches_with_progress(range(25), 10, "grading", "submissions"):
+    for batch in batches_with_progress([range(10), range(10, 20), range(20, 25)], 25, "grading", "submissions"):
         lines.append((batch[-1], capsys.readouterr().err))
     assert lines == [(9, ""), (19, "grading: 10 of 25 submissions\n"), (24, "grading: 20 of 25 submissions\n")]
     assert capsys.readouterr().err == "grading: 25 of 25 submissions\n"
-
-
-def test_a_large_class_is_written_in_batches_and_a_small_one_line_by_line():
-    assert [write.batch_size(submissions) for submissions in (1, 10, 11, 45, 100, 1000)] == [1, 1, 2, 5, 10, 10]
 
 
 def test_what_is_graded_is_written_if_then_no_sandbox_is_left(three, monkeypatch):

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import nbformat
@@ -17,9 +19,10 @@ import pytest
 from nbgrader.api import Gradebook
 
 import autograder
+from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
 from autograder.grading import assignment as assignments
-from autograder.grading import client, grade, own_process, worker
+from autograder.grading import client, grade, own_process, queue, worker
 from autograder.grading.client import connected
 from autograder.grading.queue import GradingQueue, open_queue
 from autograder.grading.report import Report, Reports
@@ -29,6 +32,7 @@ from autograder.sandbox import MachineTooBusy, SandboxUnavailable
 from autograder.scores.rows import Incomplete
 from tests.autograder.gradebook.graded_course import formgrader_of, graded, open_gradebook
 from tests.conftest import CHAPTER
+from tests.patience import SECONDS
 
 pytestmark = pytest.mark.grading
 REPO = Path(autograder.__file__).parent.parent
@@ -257,6 +261,59 @@ def test_a_submission_whose_sandbox_does_not_start_twice_is_reported(course, han
     assert [row.student for row in incomplete.value.rows] == ["bob"]
 
 
+def test_each_row_comes_as_soon_as_it_is_final_and_what_the_clock_stopped_last(course, hand_in, contents, monkeypatch):
+    """The feedback of three honest students waited until a submission that slept had been graded twice."""
+    hand_in("ada", contents["mistake-1"])
+    for student in ("bob", "eve", "zoe"):
+        hand_in(student, contents["perfect"])
+    real, returned, alone_runs = worker.grade_submission, threading.Event(), []
+
+    def grade_submission(file, *arguments, alone):
+        if file.raw == contents["mistake-1"]:
+            alone_runs.append(alone)
+            if not alone:
+                assert returned.wait(SECONDS)
+                raise MachineTooBusy("the clock stopped it")
+        return real(file, *arguments, alone=alone)
+
+    monkeypatch.setattr(worker, "grade_submission", grade_submission)
+    monkeypatch.setattr(class_run, "connected", partial(connected, jobs=2))
+    rows = class_run.rows_as_graded(course, CHAPTER, ("ada", "bob", "eve", "zoe"))
+    for row in islice(rows, 3):
+        assert row.student != "ada" and (course / f"feedback/{row.student}/{CHAPTER}/{CHAPTER}.html").exists()
+        assert score(course, row.student) == 22
+    assert alone_runs == [False]
+    returned.set()
+    assert [row.student for row in rows] == ["ada"] and alone_runs == [False, True]
+    assert score(course, "ada") == 18
+
+
+def test_a_caller_that_stops_early_loses_nothing(course, hand_in, contents):
+    for student in ("ada", "bob", "eve"):
+        hand_in(student, contents["perfect"])
+    rows = class_run.rows_as_graded(course, CHAPTER, ("ada", "bob", "eve"))
+    first = next(rows)
+    rows.close()
+    assert score(course, first.student) == 22
+    again = graded(course)
+    assert not again[first.student].written
+    assert [score(course, student) for student in again] == [22, 22, 22]
+
+
+def test_an_error_before_grading_begins_is_reported_for_its_own_student(course, hand_in, contents, monkeypatch):
+    def read(path):
+        if path.parent.parent.name == "eve":
+            raise OSError("stale file handle")
+        return read_file(path)
+
+    for student in ("ada", "bob", "eve", "zoe"):
+        hand_in(student, contents["perfect"])
+    monkeypatch.setattr(queue, "read_file", read)
+    with pytest.raises(Incomplete, match="^eve: OSError: stale file handle$") as incomplete:
+        graded(course, jobs=1)
+    assert [row.student for row in incomplete.value.rows] == ["ada", "bob", "zoe"]
+
+
 def test_a_second_try_waits_until_nothing_else_is_graded(course, hand_in, contents, monkeypatch):
     """nbgrader's command asks for the second try at once, while the next submissions are being graded."""
     hand_in("ada", contents["perfect"])
@@ -275,19 +332,19 @@ def test_a_second_try_waits_until_nothing_else_is_graded(course, hand_in, conten
             second_try.set()
         return real(file, *arguments, alone=alone)
 
-    def wait_until_done(queue):
+    def wait_until_done(grader):
         second_try.set()
-        wait_for_others(queue)
+        wait_for_others(grader)
 
     monkeypatch.setattr(worker, "grade_submission", grade_submission)
     monkeypatch.setattr(GradingQueue, "_wait_for_others", wait_until_done)
     paths = submissions(course, CHAPTER)
     with connected(None, 2) as client:
-        queue = open_queue(course, CHAPTER, client)
-        queue.expect(paths.values())
+        grader = open_queue(course, CHAPTER, client)
+        grader.expect(paths.values())
         with pytest.raises(MachineTooBusy):
-            queue.graded(paths["ada"])
-        queue.graded(paths["ada"])
+            grader.graded(paths["ada"])
+        grader.graded(paths["ada"])
     assert order == [("ada", False), "bob", ("ada", True)]
 
 

@@ -1,5 +1,7 @@
 """Grading on arrival: when, how often, and what reaches the student. At the end, a real `autograder watch`."""
 
+import copy
+import json
 import os
 import pwd
 import re
@@ -7,6 +9,7 @@ import signal
 import subprocess
 import sys
 from argparse import ArgumentParser
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
@@ -20,7 +23,9 @@ from autograder.course.configuration import nbgrader_config
 from autograder.course.handout import NotReleased
 from autograder.course.lock import Busy
 from autograder.errors import UserError
+from autograder.gradebook import class_run
 from autograder.gradebook.coursedir import open_coursedir
+from autograder.grading import worker
 from autograder.grading.assignment import file_digest
 from autograder.grading.report import Report
 from autograder.grading.submitted_file import read_file
@@ -38,6 +43,7 @@ from autograder.hub.watching.watch import watching as watching_until
 from autograder.scores.rows import Incomplete, StudentRow
 from tests.autograder.gradebook.graded_course import computed_scores
 from tests.conftest import CHAPTER
+from tests.patience import PATIENT
 
 pytestmark = pytest.mark.grading
 ME = pwd.getpwuid(os.getuid()).pw_name
@@ -130,8 +136,9 @@ class Window:
     def grade(self, students):
         if self.trouble:
             raise self.trouble
-        self.graded += [self.files[student].name for student in students]
-        return [self.row(student) for student in students]
+        for student in students:
+            self.graded.append(self.files[student].name)
+            yield self.row(student)
 
     def row(self, student):
         made_from = {"submission": file_digest(read_file(self.files[student].file))}
@@ -271,6 +278,84 @@ def test_a_submission_in_work_is_graded_before_the_end(window, monkeypatch, erro
     window.put("ada", "1")
     assert [student for student, _ in watching_until(window.desk, window, end)] == ["ada"]
     assert [attempt.name for attempt in AttemptLog(window.folder, CHAPTER).of("ada")] == ["1"]
+
+
+def test_feedback_is_returned_before_the_next_submission_is_graded(window):
+    """Three students waited for the feedback of one whose submission slept."""
+    for student in ("ada", "bob", "eve"):
+        window.put(student, student)
+    window.look()
+    window.now += SETTLED
+    lines = window.desk.look()
+    for student in ("ada", "bob", "eve"):
+        assert next(lines)[0] == student and window.graded[-1] == student
+        assert len(AttemptLog(window.folder, CHAPTER).of(student)) == 1
+
+
+def test_a_request_to_stop_waits_for_one_submission_and_the_others_are_graded_after_the_restart(window):
+    window.put("ada", "1")
+    window.put("bob", "2")
+    window.look()
+    window.now += SETTLED
+    end, lines = Event(), []
+    for line in watching_until(window.desk, window, end):
+        lines.append(line)
+        end.set()
+    assert [student for student, _ in lines] == ["ada"] and window.graded == ["1"]
+    window.open()
+    window.look()
+    assert window.look(SETTLED) == ["bob: attempt 1: 0 of 0 points, returned"] and window.graded == ["1", "2"]
+
+
+def test_only_the_submission_that_failed_is_tried_again(window, monkeypatch):
+    def grade(students):
+        yield window.row("ada")
+        raise Incomplete([window.row("ada")], ["bob: held"])
+
+    monkeypatch.setattr(window.desk, "_grade", grade)
+    window.put("ada", "1")
+    window.put("bob", "2")
+    window.look()
+    failed = "bob: not yet, will be tried again: bob: held"
+    assert window.look(SETTLED) == ["ada: attempt 1: 0 of 0 points, returned", failed]
+    monkeypatch.undo()
+    assert window.look(RETRY_AFTER) == ["bob: attempt 1: 0 of 0 points, returned"] and window.graded == ["2"]
+
+
+@pytest.mark.sandbox
+def test_sleepers_and_memory_hungry_submissions_end_after_the_others(course, hand_in, perfect, contents, monkeypatch):
+    """A short limit of the wall clock is for the sleepers alone, so that a busy machine stops nobody else."""
+    real, ended = worker.grade_submission, []
+
+    def grade_submission(file, *arguments, alone):
+        limits = replace(PATIENT, call_seconds=60.0, wall_factor=0.01) if b"sleep(600)" in file.raw else PATIENT
+        try:
+            return real(file, *arguments, limits, alone=alone)
+        finally:
+            ended.append(alone)
+
+    def with_softmax(body):
+        notebook = copy.deepcopy(perfect)
+        (cell,) = (cell for cell in notebook["cells"] if cell["id"] == "softmax")
+        cell["source"] = f"import time\ndef softmax(scores):\n    {body}"
+        return json.dumps(notebook).encode()
+
+    monkeypatch.setattr(worker, "grade_submission", grade_submission)
+    monkeypatch.setattr(desk, "SETTLED", 0)
+    for number in range(2):
+        hand_in(f"a-sleeper-{number}", with_softmax(f"time.sleep(600)  # {number}"))
+        hand_in(f"b-hungry-{number}", with_softmax(f"return np.ones(50 * 2**30 // 8)  # {number}"))
+        hand_in(f"c-honest-{number}", contents["perfect"] + b"\n" * number)
+    opened, _ = open_desk(course, CHAPTER, "submitted", AttemptRules())
+    lines = [*opened.look()]
+    students = [student for student, _ in lines]
+    assert all(line.startswith("attempt 1: ") for _, line in lines)
+    assert students[-2:] == ["a-sleeper-0", "a-sleeper-1"] and len(set(students)) == 6
+    assert ended == [False] * 6 + [True] * 2
+    scores = {student: sum(of_student.values()) for student, of_student in computed_scores(course).items()}
+    assert [scores[f"c-honest-{number}"] for number in range(2)] == [22, 22]
+    assert all(scores[f"{kind}-{number}"] < 22 for kind in ("a-sleeper", "b-hungry") for number in range(2))
+    assert not any(row.written for row in class_run.grade_class(course, CHAPTER))
 
 
 def test_the_submitted_folder_is_an_inbox(course, hand_in, contents, monkeypatch):
