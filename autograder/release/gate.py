@@ -21,7 +21,7 @@ from autograder.chapter.chapter import Chapter, given_functions, stubs, text_of
 from autograder.course.seed import secret_seed
 from autograder.errors import UserError
 from autograder.layout import REPO, chapter_names, solution_modules
-from autograder.release.lending import configured_choice, last_lent_chapter, lent_files, sentence
+from autograder.release.lending import configured_choice, last_lent_chapter, lent_files, lent_sources, sentence
 from autograder.release.secret_bodies import SecretBodies
 
 _NO_TEXT = frozenset({".png", ".jpg", ".gif", ".ico", ".woff", ".woff2", ".ttf", ".otf", ".eot", ".inv", ".pdf"})
@@ -86,13 +86,15 @@ def secrets_of_bundle(chapter: Chapter, seed: int | None, repo: Path = REPO) -> 
 def secrets_of_book(seed: int | None = None, repo: Path = REPO, last_lent: int = 0) -> Secrets:
     """Return what the public book must not give away: the solutions of all chapters. It may name their modules.
 
-    last_lent: number of the last chapter whose solutions the book lends. It may do so in the files of `lent_files`.
+    last_lent: number of the last chapter whose solutions the book lends. It may do so in the files of `lent_files`
+        and `lent_sources`.
     """
     solutions = solution_modules(repo)
     helpers = [name for name, number in solutions.items() if number is None]
     secrets = _secrets(solutions.keys() - set(helpers), helpers, seed, repo)
     harmless = _third_party_digests(repo / "book" / "live")
-    harmless |= {hashlib.sha256(content).hexdigest() for content in lent_files(last_lent, repo).values()}
+    lent = (*lent_files(last_lent, repo).values(), lent_sources(last_lent, repo))
+    harmless |= {hashlib.sha256(content).hexdigest() for content in lent}
     return replace(secrets, modules=frozenset(), harmless=frozenset(harmless))
 
 

@@ -8,12 +8,15 @@ The publisher chooses in `_config.yml`, in the entry `lend` of Sphinx's configur
 """
 
 import ast
+import json
 import re
+from collections.abc import Set
 from functools import cache
 from pathlib import Path
 
 import yaml
 
+from autograder.chapter.chapter import given_functions, text_of
 from autograder.errors import UserError
 from autograder.layout import REPO, chapter_names, exercise_names, number_and_word, solution_modules
 
@@ -56,16 +59,49 @@ def lent_files(last: int, repo: Path = REPO) -> dict[str, bytes]:
     callers = {name: _imported(name, repo) & chapters for name, number in numbers.items() if number is None}
     between = {name for lent in chapters for name in _imported(lent, repo) if callers.get(name)}
     modules = sorted(chapters | between)
-    files = {
-        f"{FOLDER}/{name}.py": _lent((repo / "solutions" / f"{name}.py").read_text(encoding="utf-8"), modules)
-        for name in modules
-    }
+    files = {f"{FOLDER}/{name}.py": _lent(_source(name, repo), modules) for name in modules}
     return {f"{FOLDER}/__init__.py": b"", **files} if files else {}
+
+
+def lent_sources(last: int, repo: Path = REPO) -> bytes:
+    """Return name -> source of each exercise of chapters 1 to `last`, as JSON. Readers who pass compare theirs with it.
+
+    A source has its docstring and comments, and the functions of its module that it calls and that no chapter shows.
+    """
+    chapters = chapter_names(repo)
+    exercises = {name for chapter in chapters for name in exercise_names(chapter, repo)}
+    shown = exercises.union(*(given_functions(text_of(chapter, repo)) for chapter in chapters))
+    sources: dict[str, str] = {}
+    for module, number in solution_modules(repo).items():
+        if number is not None and number <= last:
+            source = _source(module, repo)
+            functions = _functions(source)
+            texts = {name: ast.get_source_segment(source, node) or "" for name, node in functions.items()}
+            for exercise in functions.keys() & exercises:
+                wanted = _with_called(exercise, functions, functions.keys() - shown)
+                sources[exercise] = "\n\n\n".join(texts[name] for name in functions if name in wanted)
+    return json.dumps(sources, sort_keys=True).encode()
+
+
+def _functions(source: str) -> dict[str, ast.FunctionDef]:
+    """Return name -> definition of each function of a module, in order."""
+    return {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+
+
+def _with_called(name: str, functions: dict[str, ast.FunctionDef], helpers: Set[str]) -> set[str]:
+    """Return a function's name and the names of the helpers that it calls, itself or in another helper."""
+    called = {node.id for node in ast.walk(functions[name]) if isinstance(node, ast.Name)} & helpers
+    return {name}.union(*(_with_called(helper, functions, helpers - {helper}) for helper in called))
+
+
+def _source(module: str, repo: Path) -> str:
+    """Return the source of a module of solutions/."""
+    return (repo / "solutions" / f"{module}.py").read_text(encoding="utf-8")
 
 
 def _imported(module: str, repo: Path) -> set[str]:
     """Return the modules of solutions/ from which a module of solutions/ imports."""
-    tree = ast.parse((repo / "solutions" / f"{module}.py").read_text(encoding="utf-8"))
+    tree = ast.parse(_source(module, repo))
     names = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     return {name.removeprefix("solutions.") for name in names if name.startswith("solutions.")}
 
@@ -98,9 +134,8 @@ def lent_helpers(last: int) -> dict[str, str]:
     imports: dict[str, str] = {}
     for module, number in solution_modules().items():
         if number is not None and number <= last:
-            tree = ast.parse((REPO / "solutions" / f"{module}.py").read_text(encoding="utf-8"))
-            names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-            imports |= {name: import_of(name, module) for name in names if name not in exercises_of_book()}
+            names = _functions(_source(module, REPO)).keys() - exercises_of_book()
+            imports |= {name: import_of(name, module) for name in names}
     return imports
 
 

@@ -18,7 +18,7 @@ from sphinx.errors import ConfigError, SphinxError
 
 from autograder.errors import UserError
 from autograder.release.bundle import zipped
-from autograder.release.lending import last_lent_chapter, lent_files
+from autograder.release.lending import last_lent_chapter, lent_files, lent_sources
 from book.live import assets
 from book.live.assets import PYODIDE_LOCK
 from book.live.built_files import OUT, copy_stored, store, write_all_chapters, write_scripts, write_service_worker
@@ -46,7 +46,8 @@ class Scripts:
 
     def __init__(self) -> None:
         self.folder = ""  # the name of the scripts' folder; "" without Python for the pages
-        self.lent = ""  # the name of the stored file with the functions that the pages lend
+        # The names of the stored files with the functions that the pages lend: `package` to call, `sources` to read.
+        self.lent: dict[str, str] = {}
 
     def prepare(self, app: Sphinx, env: BuildEnvironment) -> list[str]:
         """Write the scripts and Python, and return the pages that Sphinx must write again for them."""
@@ -54,12 +55,13 @@ class Scripts:
         if app.builder.name != "html" or not pages:
             return []
         last = last_lent(app.config)
-        lent = lent_files(last)
         write_all_chapters(app, [page.bundle_with_other_keys for page in pages.values()], last)
-        self.lent = store(app, "lent.zip", zipped(lent)) if lent else ""
+        if last:
+            self.lent["package"] = store(app, "lent.zip", zipped(lent_files(last)))
+            self.lent["sources"] = store(app, "lent.json", lent_sources(last))
         stored = {name for page in pages.values() for name in (page.bundle, page.notebook)}
         stored |= {data[FRONT].bundle for data in env.metadata.values() if FRONT in data}
-        copy_stored(app, stored | ({self.lent} if lent else set()))
+        copy_stored(app, stored | set(self.lent.values()))
         self.folder = _write_scripts_if_possible(app)
         changed = []
         for docname in sorted(env.all_docs):
@@ -95,7 +97,7 @@ class Scripts:
         if chapter := metadata.get(KEY):
             config |= {
                 "notebook": f"{up}/{chapter.notebook}",
-                "lent": {**config["lent"], "package": f"{up}/{self.lent}"} if self.lent else None,
+                "lent": config["lent"] | {key: f"{up}/{file}" for key, file in self.lent.items()} if self.lent else None,
             }
             pages = {"mistakes": MISTAKES, "progress": PROGRESS}
             config |= {name: context["pathto"](page) for name, page in pages.items() if page in app.env.all_docs}

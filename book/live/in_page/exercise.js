@@ -2,6 +2,7 @@
 
 import { availableSource, importOf, isBorrowed, isLent } from "./borrowing.js";
 import { Cell, printed } from "./cell.js";
+import { Comparison } from "./comparison.js";
 import { coded, linkSections, make } from "./elements.js";
 import { openWhatWaitsFor } from "./opening.js";
 import { config } from "./page_data.js";
@@ -36,7 +37,8 @@ export class Exercise extends Cell {
     this.hints = make("div", { className: "live-hints" });
     this.uses = new Uses(uses, () => this.showChoice());
     this.box.prepend(this.uses.element);
-    this.box.append(this.output, this.hints);
+    this.comparison = new Comparison(name);
+    this.box.append(this.output, this.comparison.element, this.hints);
     stub.after(this.box);
     stub.classList.add("live-replaced");
     document.getElementById(`check-${name}`)?.querySelector(".cell_input")?.classList.add("live-replaced");
@@ -80,6 +82,7 @@ export class Exercise extends Cell {
     this.resetButton.hidden = isStub;
     this.copyForPaper(!isStub);
     this.uses.show();
+    this.comparison.offer(this.state.passing);
     this.openWhatWaits();
     this.page.show();
   }

@@ -23,7 +23,7 @@ function kind({ string, comment, defined, name, number, operator }) {
 }
 
 /** Returns the lines of a source as elements with coloured tokens. */
-function coloured(source) {
+export function coloured(source) {
   const pieces = [];
   let end = 0;
   for (const token of source.matchAll(TOKENS)) {

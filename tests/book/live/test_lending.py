@@ -1,6 +1,8 @@
 """Exercises that use functions of earlier chapters: what a page says about them, and how a reader borrows them."""
 
 import importlib
+import inspect
+import json
 import shutil
 
 import nbformat
@@ -11,10 +13,19 @@ from autograder.authoring.make_key import public_key, save_public_keys
 from autograder.chapter.chapter import read_chapter
 from autograder.chapter.targets import read_targets
 from autograder.errors import UserError
-from autograder.layout import REPO, chapter_names, solution_modules
+from autograder.layout import REPO, chapter_names, exercise_names, solution_modules
 from autograder.release import gate
 from autograder.release.bundle import modules
-from autograder.release.lending import FOLDER, import_of, last_lent_chapter, lent_files, lent_helpers, sentence
+from autograder.release.lending import (
+    FOLDER,
+    exercises_of_book,
+    import_of,
+    last_lent_chapter,
+    lent_files,
+    lent_helpers,
+    lent_sources,
+    sentence,
+)
 from autograder.release.notebook import source_notebook
 from book.live.in_page import cell_run, exercise_run
 from book.live.in_page.own_solutions import Reader, chapters_in, compiled, solutions_by
@@ -163,6 +174,34 @@ def test_a_reader_who_is_stuck_borrows_an_exercise_which_then_still_does_not_pas
     assert attention.progress == "2 of 5 exercises pass."
 
 
+@only_in_chromium
+def test_a_reader_who_has_passed_compares_their_function_with_the_books(new_reader, browser, site):
+    attention = new_reader("01_attention")
+    offer = "box.querySelector('.live-comparison > summary')"
+    text = "[...box.querySelectorAll('.live-comparison pre')].map(pre => pre.textContent.trimEnd())"
+    assert not attention.run("softmax", WRONG).passes
+    assert not attention.ask("softmax", f"{offer}.checkVisibility()")
+
+    own = RIGHT + "    # <b>mine</b>"
+    assert attention.run("softmax", own).passes
+    assert attention.ask("softmax", f"{offer}.innerText") == "Compare with the book’s"
+    attention.ask("softmax", f"{offer}.click()")
+    browser.wait(f"(box => {text}[1])(document.getElementById('live-softmax'))")
+    assert attention.ask("softmax", text) == [own, inspect.getsource(find_exercise("softmax").reference).rstrip()]
+
+    columns = "document.querySelectorAll('#live-softmax .live-comparison section')"
+    for width, n_columns in ((1200, 2), (390, 1)):
+        browser.resize(width)
+        browser.wait(f"new Set([...{columns}].map(column => column.getBoundingClientRect().x)).size === {n_columns}")
+
+    attention.write("softmax", WRONG)
+    assert attention.ask("softmax", text)[0] == own, "what passed, not what the reader tries since"
+    masking = Page(browser, site, "03_masking")
+    masking.open()
+    assert masking.run("masked_softmax", MASKED).passes
+    assert not masking.ask("masked_softmax", f"{offer}.checkVisibility()"), "this book lends chapter 1 alone"
+
+
 def test_the_progress_lists_as_borrowed_what_the_book_lends(new_reader, browser):
     progress = new_reader("progress")
     chapters = "JSON.parse(document.getElementById('live-exercises').textContent).chapters"
@@ -212,6 +251,27 @@ def test_lent_files_contain_their_chapters_alone_and_import_each_other():
     assert set(lent_files(3)) == {f"{FOLDER}/{name}.py" for name in ("__init__", "attention", "backward", "masking")}
     masking = lent_files(3)[f"{FOLDER}/masking.py"].decode()
     assert "from solutions.lent.attention import" in masking and '"""' not in masking
+
+
+def test_sources_to_compare_with_are_those_of_lent_exercises_with_docstrings_and_comments():
+    every = json.loads(lent_sources(len(chapter_names())))
+    assert exercises_of_book() - every.keys() == {"MultiHeadAttention", "EncoderLayer", "DecoderLayer"}, "of PyTorch"
+    assert every["masked_softmax"] == inspect.getsource(find_exercise("masked_softmax").reference).rstrip()
+    sources = json.loads(lent_sources(1))
+    assert sorted(sources) == sorted(exercise_names("01_attention"))
+    assert '"""Compute attention one key at a time' in sources["repaired_attention"]
+    assert "# A row's largest score" in sources["repaired_attention"]
+    assert "def scaled_scores(" in sources["attention_weights"], "no page shows it"
+    assert "def softmax(" not in sources["attention_weights"], "an exercise"
+    assert json.loads(lent_sources(0)) == {}
+
+
+def test_the_gate_lets_the_sources_of_lent_exercises_through_and_no_others(tmp_path):
+    (tmp_path / "lent.json").write_bytes(lent_sources(1))
+    assert gate.scan_book(tmp_path, last_lent=1) == []
+    (tmp_path / "lent.json").write_bytes(lent_sources(3))
+    leaks = gate.scan_book(tmp_path, last_lent=1)
+    assert any("the body of masked_softmax, from solutions/masking.py" in leak.description for leak in leaks)
 
 
 def test_a_given_module_that_calls_a_lent_chapter_is_lent_with_those_that_call_it():
