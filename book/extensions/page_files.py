@@ -6,9 +6,9 @@ Some of the theme's scripts are left out, 1.8 MB of 5.3 MB in a chapter. Font Aw
 image. In this book the icons are characters of a font (`icons.css`). The theme loads Sphinx's search and its index into
 every page, for results while the reader types, which are switched off. The page `search.html` loads the search itself.
 
-Sphinx and the theme's extensions let the text wait for each of their scripts in turn. All but the first run after the
-text instead, in the same order. The first, of 0.3 kB, defines what scripts inside the page use. The theme preloads its
-two scripts, which would arrive at the cost of the style sheets.
+Sphinx and the theme's extensions let the text wait for each of their scripts in turn. They run after the text instead,
+in the same order, except for two small ones, which define what scripts inside the page and deferred ones use. The theme
+preloads its two scripts, which would arrive at the cost of the style sheets.
 `templates/layout.html` calls `without_unused_scripts` and `deferred`.
 """
 
@@ -25,7 +25,7 @@ UNUSED = "fontawesome|searchtools|language_data|searchindex"
 SCRIPT = re.compile(
     rf'<script\b[^>]*\ssrc="[^"]*/?(?:{UNUSED})\.js[^>]*></script>|<link rel="preload" as="script"[^>]*>'
 )
-WAITED_FOR = re.compile(r"<script(?=[^>]*\ssrc=)(?![^>]*(?:\sdefer|\stype=|/documentation_options\.js))")
+WAITED_FOR = re.compile(r"<script(?=[^>]*\ssrc=)(?![^>]*(?:\sdefer|\stype=|/(?:documentation_options|storage)\.js))")
 
 
 def add_files(app: Sphinx, *files: str, where: Callable[[str, nodes.document], bool]) -> None:

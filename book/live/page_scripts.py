@@ -95,9 +95,10 @@ class Scripts:
                 "bytes": _bytes_to_load(Path(app.outdir, OUT), self.folder, page.bundle),
             }
         if chapter := metadata.get(KEY):
+            lent = {key: f"{up}/{file}" for key, file in self.lent.items()}
             config |= {
                 "notebook": f"{up}/{chapter.notebook}",
-                "lent": config["lent"] | {key: f"{up}/{file}" for key, file in self.lent.items()} if self.lent else None,
+                "lent": config["lent"] | lent if lent else None,
             }
             pages = {"mistakes": MISTAKES, "progress": PROGRESS}
             config |= {name: context["pathto"](page) for name, page in pages.items() if page in app.env.all_docs}

@@ -130,7 +130,7 @@ def test_a_page_works_on_a_desktop(laid_out, browser, page):
 
 
 def test_the_rows_of_a_wide_table_keep_their_names_on_a_phone(laid_out, browser):
-    laid_out("chapters/course", 390)
+    laid_out("chapters/compared", 390)
     table = "[...document.querySelectorAll('table')].find(table => table.rows[0].cells.length > 5)"
     distance = f"""((box, cell) => {{
         box.scrollLeft = 100;
