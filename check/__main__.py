@@ -20,10 +20,15 @@ def readiness() -> tuple[bool, str]:
 
     from check.key import load
 
-    keys = [load(file) for file in sorted((data_folder() / "keys").glob("*.npz"))]
-    if not keys:
+    files = sorted((data_folder() / "keys").glob("*.npz"))
+    if not files:
         return False, f"Not ready: check finds no answer keys. {UNZIP}"
-    return True, f"OK: {python}, NumPy {numpy.__version__}, and check is ready for {count(len(keys), 'exercise')}."
+    for file in files:
+        try:
+            load(file)
+        except Exception:  # a damaged file can raise anything
+            return False, f"Not ready: the answer key {file.name} is damaged. {UNZIP}"
+    return True, f"OK: {python}, NumPy {numpy.__version__}, and check is ready for {count(len(files), 'exercise')}."
 
 
 if __name__ == "__main__":

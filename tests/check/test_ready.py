@@ -49,6 +49,14 @@ def test_missing_keys_are_said(tmp_path, monkeypatch):
     assert not is_ready and "Unzip the whole bundle" in line
 
 
+@pytest.mark.parametrize("content", [b"", b"half of a file", b"PK\x03\x04"])
+def test_a_damaged_key_is_named(bundle, monkeypatch, content):
+    (bundle / "check" / "keys" / "softmax.npz").write_bytes(content)
+    monkeypatch.setenv(bundle_data.FOLDER, str(bundle / "check"))
+    is_ready, line = ready.readiness()
+    assert not is_ready and "the answer key softmax.npz is damaged. Unzip the whole bundle" in line
+
+
 def test_the_command_looks_for_what_the_bundle_installs():
     assert ready.NEEDED == NEEDED
 
