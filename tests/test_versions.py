@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # The changelog is history, tests need other versions too, and the locks are what everything is compared with.
 LEFT_OUT = re.compile(
     r"CHANGELOG.md|tests/|solutions/|book/static/mathjax/t|book/live/codemirror/codemirror.js$|.*lock\.json|"
-    r".*requirements[^/]*\.txt|.*/python-PSF\.txt|.*\.(png|npz|zip|gz|woff)$"
+    r".*requirements[^/]*\.txt|.*/python-PSF\.txt|.*\.(png|npz|zip|gz|woff2?)$"
 )
 PYTHON = re.compile(r"(?<!new in )python(?:[_-]version)?\W{0,6}(3\.\d+)(?: to (3\.\d+))?", re.IGNORECASE)
 PAGES_PYTHON = re.compile(r"-cp3(\d+)-")  # the version of Python in the name of a wheel of Pyodide

@@ -272,7 +272,8 @@ def test_the_table_shows_the_gradebooks_scores_and_explains_differences(course, 
     assert "ada: `softmax` set by hand: 1, where grading computed 4; 9.5 taken off for being late" in out
 
 
-def test_progress_is_printed_line_by_line_without_a_terminal(course, hand_in, contents, capsys):
+def test_progress_is_printed_line_by_line_without_a_terminal(course, hand_in, contents, capsys, monkeypatch):
+    monkeypatch.setattr("autograder.gradebook.write.TOGETHER", 1)
     for student in ("ada", "bob", "cleo"):
         hand_in(student, contents["truncated"])
     assert main(["grade", CHAPTER, "--course", str(course)]) == 0

@@ -112,9 +112,10 @@ def test_nbgraders_export_and_formgraders_lists_work_on_postgresql(on_postgres, 
 
 
 @pytest.fixture
-def statements():
-    """Return a list that gets each SQL statement that any gradebook executes."""
+def statements(monkeypatch):
+    """Return a list that gets each SQL statement that any gradebook executes, when each submission is written alone."""
     executed = []
+    monkeypatch.setattr("autograder.gradebook.write.TOGETHER", 1)
 
     def note(connection, cursor, statement, *others):
         executed.append(statement)
