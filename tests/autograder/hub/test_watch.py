@@ -324,7 +324,7 @@ def test_only_the_submission_that_failed_is_tried_again(window, monkeypatch):
 
 @pytest.mark.sandbox
 def test_sleepers_and_memory_hungry_submissions_end_after_the_others(course, hand_in, perfect, contents, monkeypatch):
-    """A short limit of the wall clock is for the sleepers alone, so that a busy machine stops nobody else."""
+    """Only the sleepers have a short limit of the wall clock. A busy machine does not stop the other submissions."""
     real, ended = worker.grade_submission, []
 
     def grade_submission(file, *arguments, alone):
