@@ -7,6 +7,7 @@ import json
 import pytest
 from pypdf import PdfReader
 
+from book.serve import serving
 from tests.book.live.conftest import N_EXERCISES, opened_by_new_reader
 from tests.book.live.reader import Page, only_in_chromium
 from tests.browsers.axe import violations
@@ -84,10 +85,22 @@ def test_the_progress_prints_on_one_page_without_buttons(progress, browser):
     browser.evaluate("window.print = () => { window.asked = true }")
     press(browser, "Print")
     assert browser.evaluate("window.asked")
-    (page,) = PdfReader(io.BytesIO(base64.b64decode(browser.send("Page.printToPDF")["data"]))).pages
+    (page,) = printed(browser)
     text = "".join(page.extract_text().split())
     assert f"1of{N_EXERCISES}exercisespassed,1tried." in text and "softmax" in text
     assert text.count("Export") == text.count("Clear") == 1, "the paragraph names the buttons, which are not printed"
+
+
+def printed(browser):
+    return PdfReader(io.BytesIO(base64.b64decode(browser.send("Page.printToPDF")["data"]))).pages
+
+
+def test_the_progress_in_the_whole_book_prints_on_one_page(html, chromium_browser):
+    with serving(html) as address:
+        chromium_browser.open(f"{address}/chapters/progress.html")
+        chromium_browser.wait("document.querySelectorAll('.live-chapters section').length === 12")
+        (page,) = printed(chromium_browser)
+    assert "diagnose_definer" in "".join(page.extract_text().split())
 
 
 def test_what_passed_before_the_exercise_changed_counts(progress, browser):
