@@ -78,9 +78,7 @@ def open_download(download: Path) -> Iterator[list[Entry]]:
     except Exception as error:
         raise Unusable(f"{shown(download.name)} is neither a folder nor a readable zip file: {error}") from error
     with archive:
-        infos = [
-            info for info in archive.infolist() if not info.filename.endswith("/")
-        ]  # `is_dir` fails for an empty name
+        infos = _files(archive)
         if len(infos) > MAX_FILES:
             raise Unusable(f"the archive holds {len(infos)} files, more than the limit of {MAX_FILES}")
         yield [_entry_in_zip(info, archive, info.header_offset in not_text) for info in infos]
@@ -129,9 +127,7 @@ def unpacked(entry: Entry) -> list[Entry]:
         return [entry]
     try:
         with zipfile.ZipFile(io.BytesIO(entry.read())) as archive:
-            infos = [
-                info for info in archive.infolist() if not info.filename.endswith("/")
-            ]  # `is_dir` fails for an empty name
+            infos = _files(archive)
     except Exception as error:
         return [replace(entry, problem=_why(error))]
     if len(infos) > MAX_INNER_FILES:
