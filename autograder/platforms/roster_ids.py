@@ -77,7 +77,8 @@ def assign_ids(roster: Roster, known: Collection[KnownStudent], column: str) -> 
 
     A student whom only the other platform has listed is known by the institution's identifier together with the name.
 
-    Raises UnusableTable if there are new students and the table lacks the column.
+    A new person without a value in the column is skipped: the table of the other platform lacks the column, and may
+    list teachers. Raises UnusableTable if it lacks the column and everyone in it is new.
     """
     directory, by_id = Directory(known), {student.id: student for student in known}
     students: dict[str, Enrolled] = {}
@@ -90,12 +91,6 @@ def assign_ids(roster: Roster, known: Collection[KnownStudent], column: str) -> 
             listed.update(student.id for student in similar)
             skipped.append((_name(person), _other_name(similar[0])))
             continue
-        if not matching and column not in roster.columns:
-            raise UnusableTable(
-                f"the ids in this course are Moodle's or Canvas's {column!r}, and this table has no such column, so "
-                f"{_name(person)} would get an id of another kind. Export a table with this column, or choose another "
-                f"one for new students: --ids with {_or({c: c for c in roster.columns})}"
-            )
         student = matching[0] if matching else person.identifiers.get(column, "")
         listed.update(matching or [student])  # who may be skipped below as another student with this id
         if reason := _problem(student, matching, by_id, column) or _twice(student, students):
@@ -107,6 +102,12 @@ def assign_ids(roster: Roster, known: Collection[KnownStudent], column: str) -> 
             if matching and not may_move and _words(by_id[student].name) == _words(_name(person)):
                 names = "", ""
             students[student] = Enrolled(student, *names, person.identifiers)
+    if skipped and not students and column not in roster.columns:
+        raise UnusableTable(
+            f"the ids in this course are Moodle's or Canvas's {column!r}, and this table has no such column and lists "
+            "no student of the course. Export a table with this column, or choose another one for new students: --ids "
+            f"with {_or({c: c for c in roster.columns})}"
+        )
     return Assigned(tuple(students.values()), tuple(skipped), tuple(s for s in known if s.id not in listed))
 
 

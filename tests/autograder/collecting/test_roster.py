@@ -106,7 +106,8 @@ def test_an_id_column_changes_only_by_request(run, tmp_path):
     run("roster", BOTH)
     late = participants("Email address", lecturer=False) + "New,Comer,new@example.org\n"
     code, printed = run("roster", late)
-    assert code == 2 and "New Comer would get an id of another kind" in printed and ids(tmp_path / "course") == NUMBERS
+    assert code == 1 and "0 new, 0 changed, 26 unchanged" in printed and ids(tmp_path / "course") == NUMBERS
+    assert "skipped: New Comer: has no ID number" in printed and "or another column: --ids COLUMN" in printed
     code, printed = run("roster", late, "--ids", "email address")
     assert code == 0 and ids(tmp_path / "course") == NUMBERS | {"new@example.org"}
     assert "which has no column 'Matrikel' for ids: 'Email address'" in run("roster", late, "--ids", "Matrikel")[1]
@@ -180,6 +181,24 @@ def test_the_other_platform_lists_the_same_students(run, tmp_path, first, column
     assert code == 0 and "0 new" in printed and ids(tmp_path / "course") == before
     identifiers = load_roster(tmp_path / "course").identifiers
     assert all({"ID", "Username", "ID number", column} <= set(of_student) for of_student in identifiers.values())
+
+
+def test_teachers_in_the_table_of_the_other_platform_are_skipped(run, tmp_path):
+    """Canvas's numbers are the ids, and Moodle's table has none."""
+    run("roster", canvas_gradebook("SIS User ID"))
+    before = ids(tmp_path / "course")
+    code, printed = run("roster", BOTH)
+    assert code == 1 and "27 rows = 26 students + 1 skipped" in printed and ids(tmp_path / "course") == before
+    assert "skipped: Lea Lecturer: has no ID, as teachers often have none" in printed
+    assert {"ID number", "Email address"} <= set(load_roster(tmp_path / "course").identifiers["1"])
+
+
+def test_a_table_of_another_class_on_the_other_platform_is_refused(run, tmp_path):
+    run("roster", canvas_gradebook())
+    before = ids(tmp_path / "course")
+    code, printed = run("roster", BOTH)
+    assert code == 2 and "has no such column and lists no student of the course" in printed
+    assert ids(tmp_path / "course") == before
 
 
 def test_accents_and_capitals_may_differ_on_the_other_platform(run, tmp_path):
