@@ -8,6 +8,7 @@ merged, and no file is written under a name from the download. A submission that
 import tempfile
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -107,6 +108,11 @@ def collect(
         latest = latest_notebooks(found.candidates, released, Path(temporary), in_course)
         skipped += latest.skipped
         of_labels = times_of_labels(course, chapter)
+
+        def handed_in_at(candidate: Candidate) -> tuple[datetime | None, str]:
+            in_table = finder.times.get(candidate.name.key)
+            return time_handed_in(layout.platform, candidate.name.late, candidate.entry.written, in_table, due)
+
         placements: dict[str, Placement] = {}
         sources: dict[str, str] = {}
         for student, (candidate, path) in latest.chosen.items():
@@ -115,8 +121,7 @@ def collect(
             if effect == "older":
                 skipped.append((candidate.entry, f"older than the submission that {student} already has in the course"))
                 continue
-            in_table = finder.times.get(candidate.name.key)
-            handed_in, source = time_handed_in(layout.platform, candidate.name.late, written, in_table, due)
+            handed_in, source = handed_in_at(candidate)
             in_time = source == LATE_LABEL and not candidate.name.late
             known_time = time_in_folder(course / "submitted" / student / chapter)
             if effect == "unchanged" and source == LATE_LABEL and known_time and student not in of_labels:
@@ -126,20 +131,20 @@ def collect(
             elif effect == "unchanged" and student in found.requests and not in_time:
                 handed_in, source = None, UNCHANGED  # a request must not make the notebook late
             placements[student], sources[student] = Placement(path, written, effect, handed_in), source
-        times = {student: new.handed_in for student, new in placements.items() if sources[student] == LATE_LABEL}
-        save_times_of_labels(course, chapter, {student: time for student, time in times.items() if time})
+        unusable = {s: files for s, files in _without_notebook(found, latest).items() if in_course(s) is None}
+        without_notebook = {student: handed_in_at(files[0]) for student, files in unusable.items()}
+        times = {student: (new.handed_in, sources[student]) for student, new in placements.items()} | without_notebook
+        of_labels = {student: time for student, (time, source) in times.items() if time and source == LATE_LABEL}
+        save_times_of_labels(course, chapter, of_labels)
         place(placements, coursedir)
         requests = _requests(found, latest)
         for student, candidate in requests.items():
             place_requests(_content(candidate), coursedir, student)
-        unusable = _without_notebook(found, latest)
-        placed_unusable = {
-            student: candidates[0].name
-            for student, candidates in unusable.items()
-            if place_unusable(*_files(candidates), coursedir, student)
-        }
+        for student, candidates in unusable.items():
+            place_unusable(*_files(candidates), without_notebook[student][0], coursedir, student)
     gather(course, chapter, gradable(released))  # a later file may replace these
-    names = {student: latest.chosen[student][0].name for student in placements} | placed_unusable
+    names = {student: latest.chosen[student][0].name for student in placements}
+    names |= {student: candidates[0].name for student, candidates in unusable.items()}
     save_teams(course, chapter, {team: sorted(students) for team, students in found.teams.items()})
     prefixes = {student: candidate.name.prefix for student, candidate in requests.items()}
     prefixes |= {student: name.prefix for student, name in names.items()}
@@ -162,7 +167,7 @@ def collect(
         ),
         late,
         tuple(s for s in late if sources.get(s) == LATE_LABEL and rules.due(s, due) != due),
-        tuple(sorted(placed_unusable)),
+        tuple(sorted(unusable)),
         tuple(sorted(latest.undecided)),
         tuple(requests),
         _strangers(names, known),

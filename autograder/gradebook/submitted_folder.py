@@ -60,28 +60,29 @@ def place(placements: Mapping[str, Placement], coursedir: CourseDirectory) -> No
         if student in changed:
             _put(placement, submitted)
         else:
-            _write_time(placement, submitted)
+            _write_time(placement.handed_in, submitted)
 
 
 def place_unusable(
-    files: Mapping[str, bytes], too_large: TooLarge | None, coursedir: CourseDirectory, student: str
-) -> bool:
-    """Place files that are not notebooks, so that grading tells the student what to hand in; return whether it did.
-
-    A student who has a notebook in the course keeps it.
+    files: Mapping[str, bytes],
+    too_large: TooLarge | None,
+    handed_in: datetime | None,
+    coursedir: CourseDirectory,
+    student: str,
+) -> None:
+    """Place the files of a student without a notebook, so that grading tells the student what to hand in.
 
     Args:
         files: name -> content.
         too_large: the file that was too large to collect, if there is one.
+        handed_in: in UTC; None if unknown. Points of a void exercise, or given by hand, may be late.
     """
     notebook = student_file(coursedir, "submitted", student)
-    if notebook.exists():
-        return False
     notebook.parent.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (notebook.parent / _unusable_name(name)).write_bytes(content)
     record_too_large(notebook.parent, too_large)
-    return True
+    _write_time(handed_in, notebook)
 
 
 def _unusable_name(name: str) -> str:
@@ -130,11 +131,11 @@ def _put(placement: Placement, submitted: Path) -> None:
                 shutil.rmtree(path)
             elif path.name not in (submitted.name, part.name):
                 path.unlink()
-        _write_time(placement, submitted)
+        _write_time(placement.handed_in, submitted)
 
 
-def _write_time(placement: Placement, submitted: Path) -> None:
+def _write_time(handed_in: datetime | None, submitted: Path) -> None:
     """Write when a notebook was handed in beside it, if that is known."""
-    if placement.handed_in:
+    if handed_in:
         with replacing(submitted.with_name(TIMESTAMP)) as part:
-            part.write_text(timestamp_text(placement.handed_in), encoding="utf-8")
+            part.write_text(timestamp_text(handed_in), encoding="utf-8")

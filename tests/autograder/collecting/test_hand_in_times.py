@@ -58,6 +58,18 @@ def test_a_new_file_without_a_time_names_the_student_whose_earlier_time_counts(
     assert "the replaced file counts" not in printed.out
 
 
+def test_a_file_that_is_no_notebook_has_a_time_too(course, zipped, due, capsys):
+    """Its student may get points by hand, or for a void exercise, and these may be late."""
+    files = {"ada_LATE_1_10_essay.pdf": b"a", "bob_2_11_essay.pdf": b"b", "eve_3_12_x.ipynb": b"e"}
+    collect(course, zipped(files), capsys)
+    times = {"1": "2026-02-03 12:00:01 UTC\n", "2": "2026-02-03 12:00:00 UTC\n", "3": "2026-02-03 12:00:00 UTC\n"}
+    assert stamps(course) == times
+    collect(course, zipped({"eve_LATE_3_13_essay.pdf": b"later, and no notebook"}), capsys)
+    assert stamps(course) == times
+    assert main(["due", CHAPTER, "--at", "2026-02-05", "--course", str(course)]) == 0
+    assert "collect Canvas's download again: 1, 2, 3\n" in capsys.readouterr().out
+
+
 def test_a_due_date_may_be_set_after_collecting(course, zipped, capsys):
     download = zipped({"ada_1_10_x.ipynb": b"a", "bob_LATE_2_11_x.ipynb": b"b"})
     _, printed = collect(course, download, capsys)
