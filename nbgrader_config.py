@@ -63,12 +63,13 @@ c.HTMLExporter.filters = {
     "highlight_code": "autograder.pages.code.block",
 }
 # Nor does formgrader ask another machine for anything: formulas are MathML, and a template of ours stands before the
-# one that loads MathJax. To come first it needs all folders named here: nbgrader's, then nbconvert's in its own order.
+# one that loads MathJax. Another turns rubrics into buttons. To come first they need all folders named here: nbgrader's,
+# then nbconvert's in its own order.
 ours = Path(__file__).resolve().parent / "autograder" / "pages" / "templates" / "formgrader"
 nbgraders = Path(find_spec("nbgrader").origin).parent / "server_extensions" / "formgrader" / "templates" / "formgrade"
 share = Path(sys.prefix, "share", "jupyter")
 nbconverts = share / "nbconvert" / "templates"
-folders = (ours, nbgraders, nbconverts / "classic", nbconverts / "base", share, nbconverts)
+folders = (ours, nbgraders, nbgraders.parent, nbconverts / "classic", nbconverts / "base", share, nbconverts)
 c.HTMLExporter.template_paths = [str(folder) for folder in folders]
 
 # ------------------------------------------------------- nbgrader collect and nbgrader release_feedback

@@ -1,68 +1,24 @@
 """The course's own server: formgrader in a browser tab of its own. `pytest -m hub` tests it behind a real hub."""
 
 import json
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from types import SimpleNamespace
 
 import pytest
 
 from autograder.gradebook.score_log import account, read_changes
 from autograder.hub import formgrader_tab
-from autograder.layout import REPO
 from tests.autograder.gradebook.graded_course import graded, open_gradebook
+from tests.autograder.hub.course_server import running
 from tests.conftest import CHAPTER
-from tests.patience import SECONDS
 
 pytestmark = pytest.mark.grading
-BASE = "/services/default_course/"
 
 
 @pytest.fixture
 def answer(course, tmp_path):
-    """Return answer(path), which returns the address and the text of a page of the course's own server.
-
-    With a body, it sends the body as formgrader's own pages do.
-    """
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--ServerApp.base_url={BASE}"]
-    settings = {
-        "JUPYTER_CONFIG_PATH": str(REPO / "autograder/hub/deploy/formgrader"),
-        "JUPYTER_RUNTIME_DIR": str(tmp_path),
-    }
-    process = subprocess.Popen(
-        [*command, f"--port={port}", "--IdentityProvider.token=key"], cwd=course, env={**os.environ, **settings}
-    )
-
-    def ask(path, body=None):
-        headers = {"Authorization": "token key", "Content-Type": "application/json"}
-        data = None if body is None else json.dumps(body).encode()
-        method = None if body is None else "PUT"
-        request = urllib.request.Request(f"http://127.0.0.1:{port}{BASE}{path}", data, headers, method=method)
-        with urllib.request.urlopen(request, timeout=SECONDS) as page:
-            return page.url.partition(BASE)[2], page.read().decode()
-
-    try:
-        wait_for(ask, process)
-        yield ask
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
-def wait_for(ask, process):
-    while process.poll() is None:
-        try:
-            return ask("api")
-        except urllib.error.URLError:
-            time.sleep(0.1)
-    raise RuntimeError(f"the server ended with {process.returncode}")
+    """Return answer(path), which returns the address and the text of a page of the course's own server."""
+    with running(course, tmp_path) as server:
+        yield server
 
 
 def test_formgrader_is_the_first_page_and_its_links_stay_below_the_server(answer):
