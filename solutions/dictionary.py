@@ -32,10 +32,11 @@ def merges_of(counts, n_merges):
 
     Returns:
         merges: list of pairs of strings. Each is the pair of neighbours
-            that is most frequent after the earlier merges; of equally
-            frequent pairs, the first in alphabetical order. A merge joins
-            its pairs from left to right. The list is shorter than n_merges
-            if no piece has two tokens left.
+            that is most frequent after the earlier merges (three equal
+            tokens are two such pairs); of equally frequent pairs, the first
+            in alphabetical order. A merge joins its pairs from left to
+            right. The list is shorter than n_merges if no piece has two
+            tokens left.
 
     Source: Sennrich et al. 2016, algorithm 1.
     """

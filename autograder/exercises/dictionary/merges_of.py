@@ -27,11 +27,11 @@ def _(draw):
 @merges_of.cases("counts that change", points=1)
 def _(draw):
     # After the first merge, a neighbouring pair is no longer the second most frequent.
-    yield "a pair that a merge uses up", counted(draw, 4, abc=10, bcd=4, de=8, dea=3)
+    yield "a pair that a merge uses up", counted(draw, 6, abc=10, bcd=4, de=8, dea=3, ab=2)
     yield "a pair with a joined token", counted(draw, 5, abcd=9, abce=5, bcde=4, cdea=3)
     yield "a pair twice in a word", counted(draw, 2, abab=3, cd=5)
     yield "letters in a row", counted(draw, 3, aaaa=4, aaab=3, ba=5)
-    yield "three in a row", counted(draw, 2, aaa=6, ab=4, bc=5)
+    yield "three in a row", counted(draw, 3, aaa=4, ab=3, bc=5)
 
 
 @merges_of.cases("ties and ends", points=1)
@@ -42,8 +42,10 @@ def _(draw):
     yield "single letters", counted(draw, 5, a=4, b=2)
 
 
-def by_counting(counts, n_merges, count=None, choose=None, join=reference.joined, stop=lambda most: most <= 0):
-    """Return merges, with another way to count a piece, to choose a pair or to join one."""
+def by_counting(
+    counts, n_merges, count=None, choose=None, join=reference.joined, stop=lambda most: most <= 0, at_once=1
+):
+    """Return merges, with another way to count a piece, to choose a pair or to join one; several from one count."""
     count = count or (lambda tokens, n: Counter({pair: n * k for pair, k in Counter(pairwise(tokens)).items()}))
     choose = choose or (lambda often: min(often, key=lambda pair: (-often[pair], pair)))
     tokens = {piece: list(piece) for piece in counts}
@@ -54,8 +56,10 @@ def by_counting(counts, n_merges, count=None, choose=None, join=reference.joined
             often.update(count(tokens[piece], n))
         if not often or stop(max(often.values())):
             break
-        merges.append(choose(often))
-        tokens = {piece: join(parts, merges[-1]) for piece, parts in tokens.items()}
+        for _ in range(min(at_once, len(often), n_merges - len(merges))):
+            merges.append(choose(often))
+            del often[merges[-1]]
+            tokens = {piece: join(parts, merges[-1]) for piece, parts in tokens.items()}
     return merges
 
 
@@ -68,6 +72,16 @@ def each_once(counts, n_merges):
 wrong("once_in_a_piece", by_counting, count=lambda tokens, n: Counter(dict.fromkeys(pairwise(tokens), n)))("""
     counts a pair once for each piece
     A pair that stands twice in a piece counts once in your sums. Count each of its places.""")
+wrong(
+    "without_overlaps",
+    by_counting,
+    count=lambda tokens, n: Counter(
+        {pair: n * (len(tokens) - len(reference.joined(tokens, pair))) for pair in pairwise(tokens)}
+    ),
+)("""
+    counts the pairs that can be joined
+    In three equal letters, you count the pair once, because only one of its places can be joined. Count all neighbours:
+    each letter of the three is a neighbour of the next, so the pair counts twice.""")
 
 
 @merges_of.mistake("counts the pairs once for all")
@@ -79,6 +93,12 @@ def counted_once(counts, n_merges):
         for pair in pairwise(piece):
             often[pair] += n
     return sorted(often, key=lambda pair: (-often[pair], pair))[:n_merges]
+
+
+wrong("two_for_each_count", by_counting, at_once=2)("""
+    takes two pairs from one count
+    You take the two most frequent pairs of each count. The first merge changes how often the second pair occurs, and
+    makes new pairs. Count again after each merge.""")
 
 
 @merges_of.mistake("joins tokens that are used already")

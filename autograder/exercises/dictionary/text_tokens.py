@@ -29,7 +29,7 @@ def _(draw):
 def _(draw):
     yield "an older pair later in the word", split(draw, "abcd", "c|d", "b|c", "a|b", "b|cd")
     yield "two pairs share a token", split(draw, "these", "h|e", "t|h", "th|e", "s|e")
-    yield "a long token that no merge reaches", split(draw, "abcab", "a|b", "b|c", "a|bc")
+    yield "a long token that no merge reaches", split(draw, "abc", "a|b", "b|c", "a|bc")
     yield "a pair twice", split(draw, "ababab", "a|b", "ab|ab")
     yield "three in a row", split(draw, "aaab", "a|a", "aa|a", "a|b")
     yield "an old pair that a young one makes", split(draw, "abcd", "b|c", "abc|d", "a|bc")
@@ -87,10 +87,10 @@ def in_one_pass(text, merges):
     return by_pieces(text, merges, tokens_of)
 
 
-@text_tokens.mistake("takes the longest token that fits")
+@text_tokens.mistake("chooses the longest tokens")
 def longest_match(text, merges):
-    """You take the longest known token from the left, and go on after it. Byte-pair encoding replays the merges, which
-    may end elsewhere."""
+    """You choose among the known tokens: the longest one from the left, or as few as possible. Byte-pair encoding
+    replays the merges, which may end elsewhere."""
     known = {a + b for a, b in merges}
 
     def tokens_of(tokens, merges):
@@ -100,6 +100,32 @@ def longest_match(text, merges):
             result.append(word[:n])
             word = word[n:]
         return result
+
+    return by_pieces(text, merges, tokens_of)
+
+
+@text_tokens.mistake("joins whatever makes a token")
+def by_joined_text(text, merges):
+    """You join two neighbours if their joined text is a known token. The two must be a pair of `merges` themselves:
+    *ab* and *c* are not the pair of *a* and *bc*."""
+    known = [a + b for a, b in merges]
+
+    def tokens_of(tokens, merges):
+        while found := [pair for pair in pairwise(tokens) if "".join(pair) in known]:
+            tokens = reference.joined(tokens, min(found, key=lambda pair: known.index("".join(pair))))
+        return tokens
+
+    return by_pieces(text, merges, tokens_of)
+
+
+@text_tokens.mistake("keeps a piece that is a token")
+def whole_pieces_first(text, merges):
+    """You keep a piece whole if it is a known token. The merges may not lead to it from single characters: an older
+    pair may take one of its letters first. Always replay the merges."""
+    known = {a + b for a, b in merges}
+
+    def tokens_of(tokens, merges):
+        return [piece] if (piece := "".join(tokens)) in known else oldest_first(tokens, merges)
 
     return by_pieces(text, merges, tokens_of)
 
