@@ -105,6 +105,31 @@ wrong("doubled", adamw, share=lambda rate, decay: 2 * rate * decay)("""
     square without its half.""")
 
 
+wrong(
+    "with_the_correction",
+    lambda step, beta_1=0.9, beta_2=0.95, **inputs: adamw(
+        **inputs, step=step, beta_1=beta_1, beta_2=beta_2,
+        share=lambda rate, decay: rate * decay * (1 - beta_2**step) ** 0.5 / (1 - beta_1**step),
+    ),
+)("""
+    corrects the decay like the moments
+    You multiply the decay by a step size that contains the bias correction of the moments. The decay has nothing to
+    correct: its share is decay times the learning rate itself.""")  # fmt: skip
+
+
+@adamw_step.mistake("divides the decay by Adam's root")
+def in_the_numerator(params, gradients, moments, step, learning_rate, decay, beta_1=0.9, beta_2=0.95, eps=1e-8):
+    """You add decay times the parameter to the mean of the gradients. The moments are right, but Adam's root then
+    divides the decay, too, so weights with large gradients hardly shrink. Keep the decay out of the fraction."""
+    moved, moments = adam_step(params, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
+
+    def pulled(new, old, squares):
+        root = np.sqrt(squares / (1 - beta_2**step)) + eps
+        return new - learning_rate * decay * old / root if old.ndim == 2 else new
+
+    return map_tree(pulled, moved, params, moments[1]), moments
+
+
 @adamw_step.mistake("takes the decay from the moved parameters")
 def from_the_moved(params, gradients, moments, step, learning_rate, decay, beta_1=0.9, beta_2=0.95, eps=1e-8):
     """You let the parameters shrink after Adam's step, so that this step shrinks as well. The decay applies to the

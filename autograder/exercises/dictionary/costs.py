@@ -124,9 +124,15 @@ wrong("no_attending", added_up, attending=0)("""
     Your operations count only the products with parameter matrices. The newest token also needs a product with the keys
     and one with the values: d_model multiplications for each token in both, for all heads together.""")
 wrong("keys_alone", lambda sizes, length: added_up(sizes, length, attending=sizes["d_model"] * length))("""
-    counts the keys, and not the values
-    The newest token is multiplied by all keys for the weights, and the weights by all values. You count only one of the
-    two.""")
+    counts half of the attention
+    You count half of the attention's products. The newest token needs one with all keys and one with all values. The
+    mask saves none of them, because this token sees all others.""")
+
+
+wrong("look_up", lambda sizes, length: added_up(sizes, length, scoring=2 * sizes["vocab"] * sizes["d_model"]))("""
+    counts the look-up as a product
+    Your operations count the table twice. The look-up copies a row and multiplies nothing; only the scores are a
+    product with the table.""")
 
 
 @costs.mistake("multiplies each group once")
@@ -154,6 +160,19 @@ def both_operations(sizes, length):
 wrong("cache_of_heads", lambda sizes, length: added_up(sizes, length, cached=2 * sizes["d_model"] * length))("""
     keeps keys and values of all heads
     Your cache holds keys and values for each head of queries. It holds them once for each group.""")
+
+
+@costs.mistake("keeps a single head")
+def cache_of_one_head(sizes, length):
+    """Your cache holds keys and values of a single head. Each of the n_groups heads of keys has its own."""
+    return added_up(sizes, length, cached=2 * (sizes["d_model"] // sizes["n_heads"]) * length)
+
+
+@costs.mistake("takes n_groups for the heads of a group")
+def groups_as_divisor(sizes, length):
+    """You divide n_heads by n_groups. That is how many heads of queries share a group. The model has n_groups heads of
+    keys and of values."""
+    return added_up(sizes | {"n_groups": sizes["n_heads"] // sizes["n_groups"]}, length)
 
 
 @costs.mistake("keeps the keys alone")

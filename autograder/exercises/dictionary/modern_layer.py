@@ -6,6 +6,7 @@ from autograder.exercises.dictionary.programs import halves, slip
 from autograder.exercises.dictionary.shared import layer
 from solutions import dictionary as reference
 from solutions.position import rotate
+from solutions.residual import layer_norm
 
 modern_layer = Exercise(reference.modern_layer, outputs={"output": "... T d_model", "cache": ""}, section="The layer")
 wrong = short_mistakes(modern_layer)
@@ -91,6 +92,14 @@ def interleaved(x, params, n_heads):
     return changed(x, params, n_heads, texts=[(copies, "np.concatenate([shared] * (n_heads // n_groups), axis=-3)")])
 
 
+wrong(
+    "divided_by_the_groups",
+    changed,
+    texts=[("np.repeat(shared, n_heads // n_groups, axis=-3)", "shared[..., np.arange(n_heads) // n_groups, :, :]")],
+)("""
+    divides the number of a head by n_groups
+    In your layer head h reads the keys of group h // n_groups. A group has n_heads // n_groups heads, so head h belongs
+    to group h // (n_heads // n_groups).""")
 wrong("sees_next", changed, causal_mask=lambda length: np.tri(length, k=1, dtype=bool))("""
     sees the next token
     A token of your layer sees the one after it. The mask hides everything *above* the diagonal.""")
@@ -110,6 +119,16 @@ wrong(
 )("""
     divides the scores by the root of d_model
     You divide the scores by the root of d_model. They are sums over one head's d_key numbers.""")
+wrong(
+    "divided_by_heads",
+    changed,
+    texts=[("attention(queries,", "attention(queries * queries.dtype.type((d_key / n_heads) ** 0.5),")],
+)("""
+    divides the scores by the root of the number of heads
+    You divide the scores by the root of n_heads. They are sums over d_key numbers, so divide by the root of d_key.""")
+wrong("multiplied", changed, texts=[("attention(queries,", "attention(queries * queries.dtype.type(d_key),")])("""
+    multiplies the scores by the root of d_key
+    You multiply the scores by the root of d_key, or divide by one over it. Divide by the root.""")
 wrong("added_to_normed", changed, texts=[("hidden = x + merged", "hidden = normed + merged")])("""
     adds to the normalised rows
     You add the attention's output to the *normalised* rows. The stream goes on as it came: add it to x.""")
@@ -131,6 +150,18 @@ wrong("first_norm_forgotten", changed, texts=[('normed @ weights["', 'x @ weight
 wrong("second_norm_forgotten", changed, texts=[("swiglu(normed_hidden,", "swiglu(hidden,")])("""
     does not normalise before the feed-forward
     The feed-forward reads the stream itself in your layer. It reads the normalised rows.""")
+
+
+wrong("with_layer_norm", changed, rms_norm=lambda x, gain: layer_norm(x, gain, np.zeros_like(gain)))("""
+    subtracts the mean of each row
+    Your norm subtracts the mean, as layer norm does. RMSNorm only divides by the root of the mean square.""")
+wrong("gain_plus_one", changed, rms_norm=lambda x, gain: reference.rms_norm(x, 1 + gain))("""
+    adds one to the gains
+    You multiply the normalised rows by 1 + gain, as some models do whose gains begin at zero. These gains begin at one:
+    multiply by the gain itself.""")
+wrong("eps_of_1e-6", changed, rms_norm=lambda x, gain: reference.rms_norm(x, gain, 1e-6))("""
+    has another eps
+    The eps of your norms is 1e-6, as in some models. Keep the default of `rms_norm`, 1e-5.""")
 
 
 @modern_layer.mistake("exchanges the two gains")

@@ -82,6 +82,14 @@ wrong("first_straight_path", changed, texts=[("grad_hidden + grad_through", "gra
     Your gradient of x comes only through the attention. The first sum also passes the gradient of the middle on as it
     is.""")
 wrong(
+    "both_straight_paths",
+    changed,
+    texts=[("grad_output + grad_through", "grad_through"), ("grad_hidden + grad_through", "grad_through")],
+)("""
+    forgets what goes straight through both sums
+    Your gradients come only through the sub-layers. Each of the two sums also passes the gradient that arrives at it on
+    as it is.""")
+wrong(
     "skips_the_middle",
     changed,
     texts=[
@@ -104,6 +112,19 @@ wrong("first_norm_skipped", changed, texts=[("grad_hidden + grad_through", "grad
     does not go back through the first norm
     What comes back from the attention is the gradient of the *normalised* rows. Go back through the norm before you add
     it.""")
+
+
+wrong(
+    "added_before_the_norm",
+    changed,
+    texts=[
+        ("rms_norm_backward(grad_normed_hidden,", "rms_norm_backward(grad_output + grad_normed_hidden,"),
+        ("grad_output + grad_through", "grad_through"),
+    ],
+)("""
+    sends the straight path through the second norm
+    You add the gradient of the output to what comes back from the feed-forward, and take the sum back through the norm.
+    The straight path goes around the norm: go back through the norm first, and then add.""")
 
 
 def without_path(grad_output, cache, *, name):
@@ -158,6 +179,14 @@ def gains_exchanged(grad_output, cache):
     grad_x, grads = reference.modern_layer_backward(grad_output, cache)
     attention, feed_forward = grads["norm_attention"], grads["norm_feed_forward"]
     return grad_x, grads | {"norm_attention": feed_forward, "norm_feed_forward": attention}
+
+
+@modern_layer_backward.mistake("leaves the gains without a gradient")
+def gains_at_rest(grad_output, cache):
+    """The gradients of both gains are zero, so they would never learn. `rms_norm_backward` returns them as its second
+    result."""
+    grad_x, grads = reference.modern_layer_backward(grad_output, cache)
+    return grad_x, grads | {name: np.zeros_like(grad) for name, grad in grads.items() if name.startswith("norm")}
 
 
 @modern_layer_backward.mistake("exchanges the gradients of keys and values")

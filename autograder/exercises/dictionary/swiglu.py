@@ -58,6 +58,14 @@ wrong("relu_gate", lambda x, params: with_gate(lambda gate, up: np.maximum(gate,
     uses relu as the gate
     Your gate is relu, which is shut for every negative number. That is ReGLU. Silu is smooth and passes a little around
     zero.""")
+wrong(
+    "gelu_gate",
+    lambda x, params: with_gate(
+        lambda gate, up: gate / 2 * (1 + np.tanh((2 / np.pi) ** 0.5 * (gate + 0.044715 * gate**3))) * up
+    )(x, params),
+)("""
+    uses gelu as the gate
+    Your gate is gelu, which has nearly the shape of silu. That is GEGLU. Silu is the gate times its *sigmoid*.""")
 wrong("tanh_gate", lambda x, params: with_gate(lambda gate, up: np.tanh(gate) * up)(x, params))("""
     uses a hyperbolic tangent as the gate
     Your gate is a hyperbolic tangent. Its values go from -1 to 1 and never grow. Silu is the gate times its
@@ -68,6 +76,15 @@ wrong("no_gate", lambda x, params: with_gate(lambda gate, up: up * reference.sig
 wrong("added", lambda x, params: with_gate(lambda gate, up: gate * reference.sigmoid(gate) + up)(x, params))("""
     adds the two copies
     You add the gate to the other copy. A gate *multiplies*: where it is near 0, nothing passes.""")
+
+
+wrong(
+    "silu_of_the_product",
+    lambda x, params: with_gate(lambda gate, up: gate * up * reference.sigmoid(gate * up))(x, params),
+)("""
+    applies silu to the product
+    You multiply the two copies first, and apply silu to their product. Apply silu to the gate alone, and then multiply
+    it by the other copy.""")
 
 
 @swiglu.mistake("overflows far from zero")
