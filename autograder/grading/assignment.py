@@ -75,7 +75,7 @@ def digest(parts: dict[str, str]) -> str:
 
 
 def environment(sandbox: str) -> dict[str, str]:
-    """Return what else decides a score on this machine, besides seed and release. sandbox: "bwrap" or "none"."""
+    """Return what else decides a score on this machine, besides seed and release. sandbox: its kind, as for `run`."""
     return {
         "Python": platform.python_version(),
         "NumPy": np.__version__,

@@ -67,8 +67,8 @@ def tried_bundle(bundle: bytes, expected: tuple[tuple[str, str], ...]) -> Path:
     if other := [f"{name} {here.get(name)}, not {value}" for name, value in expected if here.get(name) != value]:
         raise OtherEnvironment(f"a worker has {', '.join(other)}: install the same version of the course there")
     folder = _unpacked(bundle)
-    if here["sandbox"] == "bwrap":
-        probe(folder)
+    if here["sandbox"] != "none":
+        probe(folder, kind=here["sandbox"])
     return folder
 
 

@@ -38,7 +38,14 @@ def package_folders() -> tuple[Path, ...]:
 @functools.cache
 def modules(distributions: tuple[str, ...]) -> dict[str, Path]:
     """Return the files and folders of some distributions and of all their requirements, by file name."""
-    paths: dict[str, Path] = {}
+    every = with_requirements(distributions)
+    paths = {name: Path(str(one.locate_file(name))) for one in every for name in _top_names(one)}
+    return {name: path.resolve() for name, path in sorted(paths.items()) if path.exists()}
+
+
+def with_requirements(distributions: tuple[str, ...]) -> list[Distribution]:
+    """Return some distributions and all their requirements, those that are installed."""
+    every: list[Distribution] = []
     visited, pending = set(), list(distributions)
     while pending:
         name = pending.pop()
@@ -51,8 +58,8 @@ def modules(distributions: tuple[str, ...]) -> dict[str, Path]:
             continue
         requirements = (re.match(r"[\w.-]+", line) for line in installed.requires or [] if "extra ==" not in line)
         pending += [name[0] for name in requirements if name]
-        paths |= {name: Path(str(installed.locate_file(name))) for name in _top_names(installed)}
-    return {name: path.resolve() for name, path in sorted(paths.items()) if path.exists()}
+        every.append(installed)
+    return every
 
 
 def _top_names(installed: Distribution) -> set[str]:

@@ -1,6 +1,7 @@
-"""Start Python with two pipes for questions and replies, inside bubblewrap or (kind "none") without isolation."""
+"""Start Python with two pipes for questions and replies: inside bubblewrap, as another user, or without isolation."""
 
 import os
+import shutil
 import signal
 import tempfile
 from contextlib import ExitStack, suppress
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from autograder.sandbox import bubblewrap, interpreter, seccomp
 from autograder.sandbox.bwrap_process import BwrapProcess
-from autograder.sandbox.limits import Limits
+from autograder.sandbox.limits import Limits, SandboxUnavailable
 from autograder.sandbox.starting import (
     ENVIRONMENT,
     SandboxLost,
@@ -25,7 +26,9 @@ from autograder.sandbox.starting import (
 from autograder.sandbox.warm import sandboxes
 from check import bundle_data
 
-KINDS = ("bwrap", "none")
+KINDS = ("bwrap", "user", "none")
+# The user of the kind "user", without an account. Only one process at a time belongs to it.
+_USER = 64_321
 
 
 @dataclass
@@ -66,10 +69,14 @@ def launch(
 ) -> Launched:
     """Start a process of a kind in KINDS that can import these distributions. imports: modules that it will import.
 
-    Raises ValueError for another kind, SandboxUnavailable if bubblewrap is missing, MachineTooBusy.
+    The kind "user" is for a container that allows no namespaces. Only root can start it.
+
+    Raises ValueError for another kind, SandboxUnavailable without bubblewrap or without root, MachineTooBusy.
     """
     if kind not in KINDS:
         raise ValueError(f"the kind of sandbox must be {' or '.join(KINDS)}, not {kind}")
+    if kind == "user" and os.geteuid() != 0:
+        raise SandboxUnavailable("Only root can run code as another user.")
     with ExitStack() as until_started, ExitStack() as until_ended:
         child_requests, requests = os.pipe()
         replies, child_replies = os.pipe()
@@ -77,7 +84,8 @@ def launch(
         close_with(until_ended, requests, replies)
         for descriptor in (requests, replies):
             os.set_blocking(descriptor, False)
-        start = partial(in_bubblewrap, imports=imports) if kind == "bwrap" else _bare
+        bare = partial(_bare, user=_USER if kind == "user" else None)
+        start = partial(in_bubblewrap, imports=imports) if kind == "bwrap" else bare
         started = start(bundle, limits, distributions, (child_requests, child_replies), until_ended)
         return Launched(started, requests, replies, until_ended.pop_all())
 
@@ -119,18 +127,33 @@ def in_new_bubblewrap(
 
 
 def _bare(
-    bundle: Path, limits: Limits, distributions: tuple[str, ...], pipes: tuple[int, int], until_ended: ExitStack
+    bundle: Path,
+    limits: Limits,
+    distributions: tuple[str, ...],
+    pipes: tuple[int, int],
+    until_ended: ExitStack,
+    *,
+    user: int | None,
 ) -> Started:
-    """Start Python without isolation, in a temporary folder of its own."""
-    folder = until_ended.enter_context(tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True))
-    runner = Path(folder, "runner")
+    """Start Python without namespaces, in a temporary folder of its own. user: whose rights it gets; None for ours."""
+    temporary = tempfile.TemporaryDirectory(prefix="autograder-", ignore_cleanup_errors=True)
+    folder = Path(until_ended.enter_context(temporary))
+    runner = folder / "runner"
     runner.mkdir()
+    place = os.symlink if user is None else shutil.copytree  # another user cannot read our folders
     for name, package in bubblewrap.RUNNER_PACKAGES.items():
-        (runner / name).symlink_to(package)
+        place(package, runner / name)
+    place(bundle, folder / "bundle")
+    bundle = (folder / "bundle").resolve()
     packages = [str(path) for path in interpreter.package_folders()]
-    command = _python_command(runner, bundle.resolve(), packages, limits, distributions, pipes)
-    environment = {**ENVIRONMENT, "HOME": folder, bundle_data.FOLDER: str(bundle.resolve() / "check")}
-    popen = start_process(command[0], command, environment, folder, pipes)
+    closing = b""
+    if user is not None:
+        closing = seccomp.closing()
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, user, user)
+    command = _python_command(runner, bundle, packages, limits, distributions, pipes, closing, user)
+    environment = {**ENVIRONMENT, "HOME": str(folder), bundle_data.FOLDER: str(bundle / "check")}
+    popen = start_process(command[0], command, environment, str(folder), pipes)
     assert popen.stderr is not None
     until_ended.enter_context(popen.stderr)
     return Started(popen, lambda: popen.pid, lambda: os.killpg(popen.pid, signal.SIGKILL), lambda: read_error(popen))
@@ -144,9 +167,11 @@ def _python_command(
     distributions: tuple[str, ...],
     pipes: tuple[int, int],
     closing: bytes = b"",
+    user: int | None = None,
 ) -> list[str]:
     """Return the command that runs `inside.child`; the paths are those in the sandbox."""
     settings = {
+        "becomes": None if user is None else {"user": user, "program": seccomp.program().hex()},
         "requests": pipes[0],
         "replies": pipes[1],
         "bundle": str(bundle),

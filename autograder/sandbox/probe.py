@@ -1,6 +1,7 @@
 """Try the sandbox before the first submission. If it breaks a promise, grading does not start."""
 
 import contextlib
+import os
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -28,10 +29,12 @@ If this is a container, start the container with `--security-opt seccomp=unconfi
 
 # Promises that are kept if the code is stopped, and the first words of the reason.
 _STOPPED = {"endless": "used more", "stubborn": "used more", "many_threads": "started more", "many_files": "made more"}
+# What the kind "user" cannot promise: its code shares processes, /proc and /tmp with the rest of the machine.
+_ONLY_IN_NAMESPACES = {"little_disk", "own_processes_only", "little_told", "many_files", "settings_locked"}
 _PROBING = Path(__file__).with_name("inside") / "probing.py"
 
 
-def probe(bundle: Path, limits: Limits | None = None) -> list[str]:
+def probe(bundle: Path, limits: Limits | None = None, kind: str = "bwrap") -> list[str]:
     """Run code that tries to break each promise, as if it were a submission. Return the names of the promises.
 
     If only a warm sandbox breaks a promise, grading does not use warm sandboxes.
@@ -39,29 +42,32 @@ def probe(bundle: Path, limits: Limits | None = None) -> list[str]:
     Args:
         bundle: folder of a released chapter, as for `run`.
         limits: the limits of the submissions to come; the probe uses shorter time limits.
+        kind: "bwrap" or "user".
 
     Raises:
         SandboxUnavailable: a promise is broken, or there is no sandbox. The message says what to do.
         MachineTooBusy: a sandbox did not start in time; a second try may succeed.
     """
     bundle, limits = Path(bundle).resolve(), limits or Limits()
-    if sandboxes.usable:
+    if kind == "bwrap" and sandboxes.usable:
         try:
-            promises = _kept_promises(bundle, limits)
+            promises = _kept_promises(bundle, limits, kind)
         except SandboxUnavailable as error:
             sandboxes.give_up(str(error).removesuffix(REMEDY).strip())
         if sandboxes.usable:
             sandboxes.prove()
             return promises
-    return _kept_promises(bundle, limits)
+    return _kept_promises(bundle, limits, kind)
 
 
-def _kept_promises(bundle: Path, limits: Limits) -> list[str]:
+def _kept_promises(bundle: Path, limits: Limits, kind: str) -> list[str]:
     with _listener() as port, _canary(bundle.parent) as canary:
         promises = _promises(port, [*canary, *_solutions()], limits)
-        outcomes = _try(promises, bundle, replace(limits, call_seconds=10.0))
+        if kind == "user":
+            promises = _without_namespaces(promises)
+        outcomes = _try(promises, bundle, replace(limits, call_seconds=10.0), kind)
     short = replace(limits, call_seconds=0.2, patience=0.2, wall_factor=30 * limits.wall_factor)  # for a busy machine
-    outcomes |= _try({"endless": {}, "stubborn": {}}, bundle, short)
+    outcomes |= _try({"endless": {}, "stubborn": {}}, bundle, short, kind)
     broken = [f"- {name.replace('_', ' ')}: {words}" for name, o in outcomes.items() if (words := _violation(name, o))]
     if broken:
         summary = "The sandbox does not keep all its promises. Code inside it can do what it should not:"
@@ -77,7 +83,7 @@ def _promises(port: int, hidden: list[str], limits: Limits) -> dict[str, dict[st
     writable = [str(bubblewrap.WORK), str(bubblewrap.TEMPORARY)]
     known = [*libraries, *packages, *runner_and_bundle, *writable, str(interpreter.executable()), "/etc/ld.so.cache"]
     return {
-        "no_network": {"port": port},
+        "no_network": {"port": port, "interfaces": ["lo"]},
         "nothing_else_readable": {"hidden": hidden, "known": [*known, "/proc", "/dev"]},
         "no_solutions_importable": {"packages": packages},
         "read_only": {"folders": ["/", *libraries, *packages, *runner_and_bundle, "/dev", "/dev/shm", "/proc"]},
@@ -97,12 +103,26 @@ def _promises(port: int, hidden: list[str], limits: Limits) -> dict[str, dict[st
     }
 
 
-def _try(promises: dict[str, dict[str, Any]], bundle: Path, limits: Limits) -> dict[str, Outcome]:
+def _without_namespaces(promises: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the promises of the kind "user": its code may see the rest of the machine, but nothing secret."""
+    packages = [str(folder) for folder in interpreter.package_folders()]
+    folders = ["/", str(REPO), *map(str, interpreter.libraries()), *packages]
+    arguments = {
+        "no_network": {"interfaces": os.listdir("/sys/class/net")},
+        "nothing_else_readable": {"known": [str(path) for path in Path("/").iterdir()]},
+        "no_solutions_importable": {"packages": packages},
+        "read_only": {"folders": folders},
+    }
+    kept = {name: promises[name] | arguments.get(name, {}) for name in promises}
+    return {name: kept[name] for name in kept if name not in _ONLY_IN_NAMESPACES}
+
+
+def _try(promises: dict[str, dict[str, Any]], bundle: Path, limits: Limits, kind: str) -> dict[str, Outcome]:
     """Return the outcome of each promise's function in the sandbox, by name."""
     cells = [Cell("probe", _PROBING.read_text(encoding="utf-8"))]
     calls = [Call(name, inputs) for name, inputs in promises.items()]
     try:
-        probed = run(cells, calls, bundle=bundle, limits=limits)
+        probed = run(cells, calls, bundle=bundle, limits=limits, kind=kind)
     except SandboxUnavailable as error:
         raise SandboxUnavailable(f"{error}\n{REMEDY}") from error
     return dict(zip(promises, probed.outcomes, strict=True))

@@ -44,7 +44,8 @@ def run(
         bundle: folder of the released chapter. The code can read it and import from it.
         limits: Limits() by default.
         budget: the time that the submission has left; by default that of the limits. Several runs may share a budget.
-        kind: "bwrap", or "none" for the same process without isolation, which can read and write whatever you can.
+        kind: "bwrap", "user" for the same process without namespaces, or "none" for one without isolation, which can
+            read and write whatever you can.
         answered: functions that the grader answers, even if the cells define their names. Any call can use them.
         references: processes that answer. By default this run has its own. All runs of a submission may share them.
         distributions: distributions that the cells can import, with their requirements, besides the standard library

@@ -36,6 +36,8 @@ class TimeUp(BaseException):
 def main() -> None:
     """Confine this process, then serve requests until there are no more."""
     settings = json.loads(sys.argv[1])
+    if settings["becomes"]:
+        confine.become(**settings["becomes"])
     confine.confine(**settings["limits"])
     for descriptor in (settings["requests"], settings["replies"]):
         os.set_inheritable(descriptor, False)

@@ -14,7 +14,7 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32,
 MS_REC, MS_PRIVATE = 1 << 14, 1 << 18
 _CLONE3, _CLONE_PIDFD = 435, 0x1000  # the same number on every machine
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_CAPBSET_READ, _PR_CAPBSET_DROP = 1, 4, 22, 23, 24
-_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+_PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
 _SECCOMP_MODE_FILTER = 2
 _CAPABILITY_VERSION_3 = 0x20080522
 
@@ -54,13 +54,19 @@ def set_undumpable() -> None:
 
 def drop_capabilities() -> None:
     """Give up all capabilities and all ways to gain one."""
+    close_ways_to_capabilities()
+    header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
+    _check(_libc.capset(header, bytes(24)), "capset")
+
+
+def close_ways_to_capabilities() -> None:
+    """Give up all ways to gain a capability, but keep the capabilities."""
+    _check(_prctl(_PR_SET_NO_NEW_PRIVS, 1), "prctl PR_SET_NO_NEW_PRIVS")
     _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     capability = 0
     while _prctl(_PR_CAPBSET_READ, capability) >= 0:
         _prctl(_PR_CAPBSET_DROP, capability)  # fails if there are no capabilities to drop
         capability += 1
-    header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
-    _check(_libc.capset(header, bytes(24)), "capset")
 
 
 def install_filter(program: bytes) -> None:

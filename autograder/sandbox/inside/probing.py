@@ -16,11 +16,11 @@ import time
 INTERFACES = "/proc/net/dev"
 
 
-def no_network(port: int) -> str:
-    """Look for interfaces other than the sandbox's own loopback, and connect to a port of the grader's 127.0.0.1."""
+def no_network(port: int, interfaces: list[str]) -> str:
+    """Look for other interfaces than these, and connect to a port of the grader's 127.0.0.1."""
     with open(INTERFACES) as table:
         names = {line.split(":")[0].strip() for line in table if ":" in line}
-    if names - {"lo"}:
+    if names - set(interfaces):
         return f"it can see network interfaces: {', '.join(sorted(names))}"
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()

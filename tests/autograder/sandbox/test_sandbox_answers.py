@@ -1,6 +1,7 @@
 """Answered functions: their values come through the pipe, their number is limited, and their code stays outside."""
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from autograder.sandbox import (
     AnsweredFunctions,
     Call,
     Cell,
+    Limits,
     MachineTooBusy,
     References,
     SandboxUnavailable,
@@ -418,3 +420,11 @@ def test_a_later_function_gets_a_new_reference_for_one_that_is_worn_out(answered
     source = "def f(x):\n    large(10**12)\n\ndef g(x):\n    return doubled(x)[0]"
     np.testing.assert_array_equal(answered(source, "f", "g").outcomes[1].value, 2 * X)
     assert len(started) == 2
+
+
+def test_a_reference_beside_code_of_another_user_is_not_of_that_user(bundle, monkeypatch):
+    started = Mock()
+    monkeypatch.setattr(references, "Process", started)
+    with References(Limits(), "user") as waiting:
+        waiting.holding({}, bundle, ())
+    assert started.call_args.args[2] == "none"

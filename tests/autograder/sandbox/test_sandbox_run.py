@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.sandbox import Call, Cell, MachineTooBusy, process, run
+from autograder.sandbox import Call, Cell, MachineTooBusy, SandboxUnavailable, process, run
 from autograder.sandbox.launch import launch
 from autograder.sandbox.process import Process
 from autograder.sandbox.starting import close_with
@@ -402,8 +402,14 @@ def test_without_calls_the_cells_still_run(submit):
     assert submit("1 / 0").cells["mine"].type == "ZeroDivisionError"
 
 
+def test_only_root_can_run_code_as_another_user(bundle, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(SandboxUnavailable, match="Only root can"):
+        run([Cell("good", GOOD)], [], bundle=bundle, kind="user")
+
+
 def test_an_unknown_kind_of_sandbox_raises_an_exception(bundle):
-    with pytest.raises(ValueError, match="bwrap or none"):
+    with pytest.raises(ValueError, match="bwrap or user or none"):
         run([Cell("good", GOOD)], [], bundle=bundle, kind="docker")
 
 
