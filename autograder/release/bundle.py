@@ -137,7 +137,8 @@ def zipped(contents: dict[str, bytes], repo: Path = REPO) -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         for path in sorted(contents, key=PurePosixPath):
             entry = zipfile.ZipInfo(path, date)
-            entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, 0o644 << 16, 3
+            mode = 0o755 if contents[path].startswith(b"#!") else 0o644
+            entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, mode << 16, 3
             archive.writestr(entry, contents[path])
     return buffer.getvalue()
 
