@@ -17,10 +17,26 @@ def bound_key(key: Key, own: Mapping[str, Any]) -> Key:
 
 
 def with_rejections(key: Key, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Return the outcomes of an exercise, where a test's exceptions count as rejections; see `rejection`."""
+    """Return the outcomes of an exercise, where a test's exceptions count as rejections; see `rejection`.
+
+    If a test rejects a right function in one aspect, it does so in all. No verdict should depend on what the test saw
+    before: a test that knows nothing could otherwise accept the first function and all others with its values.
+    """
     if not key.tests:
         return list(outcomes)
-    return [rejection(case.expected, outcome) for case, outcome in zip(key.cases, outcomes, strict=True)]
+    pairs = [(case, rejection(case.expected, outcome)) for case, outcome in zip(key.cases, outcomes, strict=True)]
+    rejected = {
+        _function(case): outcome
+        for case, outcome in pairs
+        if case.expected.value and outcome.value is not True and not outcome.stopped
+    }
+    return [outcome if outcome.stopped else rejected.get(_function(case), outcome) for case, outcome in pairs]
+
+
+def _function(case: Case) -> Any:
+    """Return the function of a case, which several aspects may share."""
+    (function,) = case.inputs.values()
+    return function
 
 
 def rejection(expected: Outcome, outcome: Outcome) -> Outcome:

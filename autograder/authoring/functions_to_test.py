@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from inspect import signature
 from typing import Any
 
-import numpy as np
-
 from autograder.authoring.exercise import TESTED, Draw, Exercise
 from check.harms.harmed import UNHARMED, Harmed, harmless_words, words
 from check.tested import FunctionUnderTest
@@ -31,15 +29,18 @@ def functions_to_test(
 ) -> Iterator[NamedCase]:
     """Yield the cases of one aspect. The test gets each function as the argument `function`.
 
-    In a secret key the order is drawn, so that a test cannot count which function comes next. Although several
-    functions are right, a right one comes first no more often than each wrong one does. So a test that accepts the
-    first function, and all functions with its values, seldom passes.
+    In a secret key the order is drawn, so that a test cannot count which function comes next. The first right function
+    has any place among the wrong ones, and the other right ones come last. So a test meets the right values again only
+    after it has judged all wrong functions. Each aspect begins in a new process, and a test that rejects a right
+    function in one aspect does so in all. To remember the right values, a test has to guess in each aspect which
+    function is right.
 
     Args:
         draw: the aspect's.
         exercise: the exercise whose functions are tested.
         right: names of right functions: of its rewrites, or REFERENCE; or further right functions with what they do,
-            such as those that keep the promise of the test's docstring, but not that of the exercise.
+            such as those that keep the promise of the test's docstring, but not that of the exercise. All aspects of
+            an exercise have the same first one.
         wrong: slugs of its known mistakes, or further wrong functions with what they do.
         at_home: names of harms for the public key.
         right_at_home: names of harmless changes for the public key, for tests that reject right functions other than
@@ -57,13 +58,12 @@ def functions_to_test(
         for harm in at_home:
             yield f"a function that {words(harm, parameters)}", {TESTED: Harmed(exercise.name, harm)}
         return
-    rights, wrongs = list(_right(exercise, right)), list(_wrong(exercise, wrong))
-    draw.rng.shuffle(rights)
-    first, *others = rights
-    places = draw.rng.random(1 + len(wrongs))  # their places in the order, between 0 and 1
-    after_the_first = draw.rng.uniform(places[0], 1, len(others))
-    cases = [first, *wrongs, *others]
-    yield from (cases[i] for i in np.argsort([*places, *after_the_first]))
+    first, *others = _right(exercise, right)
+    cases = list(_wrong(exercise, wrong))
+    for drawn in (cases, others):
+        draw.rng.shuffle(drawn)
+    cases.insert(draw.rng.integers(len(cases) + 1), first)
+    yield from (*cases, *others)
 
 
 def _right(exercise: Exercise, functions: Sequence[str | OwnFunction]) -> Iterator[NamedCase]:

@@ -42,8 +42,8 @@ def exercises_by_name(chapter: str) -> Mapping[str, Exercise]:
 def calls_of(chapter: str, keys: Mapping[str, Key]) -> list[Call]:
     """Return one call for each case. keys: exercise -> its cases.
 
-    Each aspect of a test that a student writes runs in a new process. Otherwise the test could recognise the right
-    function by counting, because only the right function occurs in every aspect.
+    Each aspect of a test that a student writes runs in a new process, so that the test cannot remember the right values
+    from another aspect.
     """
     exercises = exercises_by_name(chapter)
     return [

@@ -73,6 +73,18 @@ def test_an_honest_test_passes():
     assert feedback_on(OWN, HONEST).result.passed
 
 
+def test_a_test_that_remembers_the_first_function_earns_nothing():
+    remembering = f"""
+seen = []
+
+def {NAME}(function):
+    seen.append(function(np.arange(3.0), np.ones(3) / 3))
+    return np.allclose(seen[0], seen[-1])"""
+    feedback = feedback_on(OWN, remembering)
+    assert feedback.result.earned == 0
+    assert "Your test rejects your own `softmax_backward`." in feedback.text
+
+
 def test_a_survivor_is_named_with_the_count():
     feedback = feedback_on(
         OWN, f"def {NAME}(function):\n    return function(np.ones((2, 3)), np.ones((2, 3))).shape == (2, 3)"

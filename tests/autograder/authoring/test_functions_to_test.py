@@ -15,6 +15,7 @@ from solutions.position import embed_backward
 
 RIGHT = (REFERENCE, "with_var", "by_einsum")
 WRONG = ("not_centred", "without_gain", "bias_first", "unbiased")
+TESTS = [e for chapter in chapter_names() for e in exercises_of(chapter) if e.tests]
 
 
 def names(seed):
@@ -34,6 +35,23 @@ def test_every_function_comes_once_in_an_order_of_each_key():
     orders = [names(seed) for seed in range(9)]
     assert {frozenset(order) for order in orders} == {frozenset(orders[0])} and len(set(map(tuple, orders))) == 9
     assert len(orders[0]) == len(set(orders[0])) == len(RIGHT) + len(WRONG)
+
+
+def test_further_right_functions_come_after_all_wrong_ones():
+    """Before that, no function comes again, so a test cannot recognise the right values by their number."""
+    for seed in range(9):
+        assert [name.startswith("a right") for name in names(seed)[-2:]] == [True, True]
+
+
+@pytest.mark.parametrize("exercise", TESTS, ids=lambda e: e.name)
+def test_all_aspects_begin_with_the_same_right_function(exercise):
+    """A test that rejects it, because it has seen nothing yet, rejects it in all aspects."""
+    for seed in range(3):
+        first = {}
+        for case in make_questions(exercise, seed).cases:
+            if case.expected.value:
+                first.setdefault(case.aspect, case.inputs["function"])
+        assert first.keys() == exercise.aspects.keys() and len(set(first.values())) == 1
 
 
 def test_a_test_with_another_parameter_is_refused_with_what_to_write():
@@ -64,9 +82,6 @@ def without_rows(value):
     if isinstance(value, np.ndarray) and value.ndim > 1:
         return value[..., :0, :]
     return (value[0][..., :0], *value[1:]) if isinstance(value, tuple) else value
-
-
-TESTS = [e for chapter in chapter_names() for e in exercises_of(chapter) if e.tests]
 
 
 @pytest.mark.parametrize("form", [in_half_precision, without_rows])

@@ -283,6 +283,29 @@ def test_having_met_the_values_before_earns_nothing(result_of, seed):
     assert result_of(MEMORY, seed).earned == 0
 
 
+FIRST = """
+seen = []
+
+def tests_softmax_backward(function):
+    rng = np.random.default_rng(0)
+    g, w = rng.normal(size=(3, 4)), softmax(rng.normal(size=(3, 4)))
+    try:
+        values = function(g, w)
+    except Exception:
+        return False
+    seen.append(values)
+    return np.shape(values) == np.shape(seen[0]) and np.allclose(values, seen[0])
+"""
+RIGHT_FIRST = 19  # with this seed, three of four aspects begin with a right function
+
+
+def test_remembering_the_first_function_earns_nothing(result_of):
+    cases = make_key(find_exercise(NAME), RIGHT_FIRST).cases
+    first = [case.expected.value for i, case in enumerate(cases) if not i or case.aspect != cases[i - 1].aspect]
+    assert first.count(True) == 3
+    assert result_of(FIRST, RIGHT_FIRST).earned == 0
+
+
 VOTE = """
 import sys
 
