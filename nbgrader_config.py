@@ -60,11 +60,11 @@ c.GenerateFeedback.preprocessors = ["autograder.gradebook.plugin.ReadGradebook"]
 # In formgrader too, a student's Markdown becomes HTML that runs nothing, and no cell keeps the page waiting.
 c.HTMLExporter.filters = {
     "markdown2html": "autograder.pages.safe_markdown.safe_markdown",
-    "highlight_code": "autograder.pages.code.block",
+    "highlight_code": "autograder.pages.code.numbered_block",
 }
 # Nor does formgrader ask another machine for anything: formulas are MathML, and a template of ours stands before the
-# one that loads MathJax. Another turns rubrics into buttons. To come first they need all folders named here: nbgrader's,
-# then nbconvert's in its own order.
+# one that loads MathJax. Another turns rubrics into buttons. To come first they need all folders named here:
+# nbgrader's, then nbconvert's in its own order.
 ours = Path(__file__).resolve().parent / "autograder" / "pages" / "templates" / "formgrader"
 nbgraders = Path(find_spec("nbgrader").origin).parent / "server_extensions" / "formgrader" / "templates" / "formgrade"
 share = Path(sys.prefix, "share", "jupyter")

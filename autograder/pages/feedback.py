@@ -16,6 +16,7 @@ from traitlets import Unicode, default
 
 from autograder.chapter.chapter import section_address
 from autograder.pages.code import highlighted, omission
+from autograder.pages.remarks import code_with_remarks, separate
 from autograder.pages.safe_markdown import safe_markdown
 from autograder.problem_reports import configured_address, report_link, report_template
 from autograder.version import version
@@ -57,7 +58,8 @@ class FeedbackExporter(TemplateExporter):
 
     def __init__(self, **options: Any):
         super().__init__(**{"extra_template_basedirs": [str(TEMPLATES)]} | options)
-        sources = [Path(__file__).with_name(name) for name in ("feedback.py", "safe_markdown.py", "code.py")]
+        names = ("feedback.py", "safe_markdown.py", "code.py", "remarks.py")
+        sources = [Path(__file__).with_name(name) for name in names]
         sources += sorted((TEMPLATES / self.template_name).glob("*"))
         settings = "\n".join([self.book, report_template(self.report_to), version()])
         self.edition = hashlib.sha256(b"".join(file.read_bytes() for file in sources) + settings.encode()).hexdigest()
@@ -85,6 +87,8 @@ class FeedbackExporter(TemplateExporter):
         yield "markdown", lambda source: Markup(safe_markdown(source))
         yield "sentence", lambda sentence: Markup(sentence_as_html(sentence))
         yield "highlighted", highlighted
+        yield "separate", separate
+        yield "with_remarks", code_with_remarks
         yield "omission", omission
         yield "first_fault", first_fault
         yield "for_report", for_report

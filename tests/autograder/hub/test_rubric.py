@@ -1,4 +1,4 @@
-"""A chapter's rubric in formgrader: buttons that write points and a comment, in a browser, at the course's own server."""
+"""A chapter's rubric in formgrader, in a browser: buttons that write points and a comment."""
 
 import nbformat
 import pytest

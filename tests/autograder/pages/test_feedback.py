@@ -338,7 +338,11 @@ def test_markdown_highlights_only_python(fence):
 def test_pygments_gets_no_source_that_takes_it_long(monkeypatch, source):
     sources = []
     monkeypatch.setattr(code, "highlight", lambda source, *options: sources.append(source) or source)
-    for render in (code.block, lambda source: safe_markdown(f"```python\n{source[: MAX_SOURCE - 20]}\n```")):
+
+    def in_markdown(source):
+        return safe_markdown(f"```python\n{source[: MAX_SOURCE - 20]}\n```")
+
+    for render in (code.highlighted, code.numbered_block, in_markdown):
         render(source)
         lines = sources.pop().split("\n")
         assert len(lines) <= code.MAX_LINES and sum(map(len, lines)) <= code.MAX_CHARACTERS
@@ -346,14 +350,15 @@ def test_pygments_gets_no_source_that_takes_it_long(monkeypatch, source):
 
 
 def test_a_very_long_cell_is_cut_and_says_so(pages, released_course):
-    source = "\n".join(f"x = {number}" for number in range(5_000))
+    source = "\n".join(f"x = {number}" for number in range(1_000, 6_000))
     assert code.omission(source[:3_000]) == "" and code.omission("x" + "\n" * 9_000) == ""
     config = nbgrader_config(released_course)
     del config.HTMLExporter["template_paths"]  # formgrader's own pages need formgrader
     html, _ = HTMLExporter(config=config).from_notebook_node(new_notebook(cells=[new_code_cell(source)]))
     for text in (html, text_of(pages["hostile"])):
         assert re.search(r"The cell has \d\d,\d{3} more characters, which are not shown here\.", text)
-    assert ">399<" in html and ">400<" not in html
+    assert ">1399<" in html and ">1400<" not in html
+    assert '<span class="linenos">400</span>' in html  # an instructor writes this number into a remark
 
 
 # ----------------------------------------------------------------------------------- every command, one page
