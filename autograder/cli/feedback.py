@@ -35,8 +35,9 @@ def run(options: Namespace) -> int:
     with usable_gradebook(open_coursedir(options.course, chapter)) as gradebook:
         known = known_students(gradebook, load_roster(options.course))
     included, missing = zip_feedback(known, options.course, chapter, options.to, options.output)
-    for student, reason in missing.items():
-        print(f"skipped: {shown(student)}: {reason}")
+    for reason in dict.fromkeys(missing.values()):
+        students = [shown(student) for student, its_reason in missing.items() if its_reason == reason]
+        print(f"skipped: {', '.join(students)}: {reason}")
     if nothing := sorted(enrolled(known) - {*included, *missing}):
         print(f"no page, because the course has no submission by them: {', '.join(map(shown, nothing))}")
     print(f"{options.output}: the feedback of {count(len(included), 'student')}")

@@ -211,6 +211,16 @@ def test_feedback_goes_back_to_canvas(canvas_class, run, tmp_path):
     assert b"22 of 22 points" in files["123"][1] and b"0 of 22 points" in files["124"][1]
 
 
+def test_students_of_the_other_platform_are_named_in_one_line(canvas_class, run, zipped, contents):
+    run("roster", "moodle.csv", "--ids", "ID number")
+    names = ("Ada Lovelace_11", "=HYPERLINK(1) Eve_12")
+    zipped({f"{name}_assignsubmission_file/01_attention.ipynb": contents["perfect"] for name in names})
+    run("collect", CHAPTER, "download.zip", "--table", "worksheet.csv")
+    run("grade", CHAPTER)
+    code, printed = run("feedback", CHAPTER, "--to", "canvas", "--output", "back.zip")
+    assert code == 1 and "skipped: 4711, 4712: not collected from Canvas\n" in printed
+
+
 def test_withdrawn_students_get_no_feedback_file(canvas_class, run, tmp_path):
     (tmp_path / "canvas.csv").write_text(re.sub('^"=".*\n', "", CANVAS, flags=re.M))
     assert "withdrawn: 777\nwithdrawn: 124 Eve =HYPERLINK(1)\n" in run("roster", "canvas.csv", "--remove")[1]
