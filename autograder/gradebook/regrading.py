@@ -53,6 +53,8 @@ def set_score(gradebook: Gradebook, coursedir: CourseDirectory, student: str, ce
     except MissingEntry as error:
         reason = f"{shown(student)} has no score in {chapter} yet: run `autograder grade {chapter}` first"
         raise UserError(reason) from error
+    if not grade.max_score:
+        raise UserError(f"{exercise_of(cell)} counts in no score, because it is optional or void, so it has no points")
     if not 0 <= points <= grade.max_score:
         raise UserError(f"{exercise_of(cell)} has {grade.max_score:g} points, so its score cannot be {points:g}")
     grade.manual_score, grade.needs_manual_grade = points, False

@@ -153,6 +153,9 @@ def test_bad_answers_change_nothing(course, download, run, contents):
     for points in ("5", "-1", "nan"):
         code, out = run("answer", ADA, CHAPTER, "softmax", "x", "--points", points)
         assert code == 2 and "softmax has 4 points, so its score cannot be" in out
+    run("void", "softmax", "--drop")
+    code, out = run("answer", ADA, CHAPTER, "softmax", "x", "--points", "2")
+    assert code == 2 and "softmax counts in no score, because it is optional or void" in out
     assert load_requests(course, CHAPTER) == {ADA: [Request("softmax", "why")]}
 
 
