@@ -18,7 +18,8 @@ POINTS = {"softmax": 4, "attention_weights": 5, "attention": 4, "copies_predeces
 DUE = datetime(2026, 2, 3, 12, tzinfo=UTC)
 HOURS_LATE = (-30, -1, 0, 1, 23, 24, 25, 167, 168, 169)
 FILE = f"{CHAPTER}.ipynb"
-# What a student hands in. Only Canvas has teams: a leader hands in for a member.
+# What a student hands in. Only Canvas has teams, in which a leader hands in for a member. On Moodle, a student in the
+# member's place adds a regrade request.
 KINDS = ("notebook", "zip", "resubmission", "leader", "member", "two files", "encrypted", "damaged", "text", "nothing")
 UNREADABLE = {"encrypted": ("all.zip", ENCRYPTED), "damaged": ("all.zip", LZMA), "text": (FILE, b"# my answers")}
 
@@ -81,7 +82,9 @@ def _attempts(kind, released, solutions, draw) -> Iterator[Attempt]:
         solved = frozenset(draw.sample(list(POINTS), draw.randint(1, len(POINTS))))
         notebook = filled(released, {name: solutions[name] for name in solved})
         files = {f"{CHAPTER}-{n}.ipynb" if n else FILE: notebook}
-        if kind == "zip":
+        if kind == "member":
+            files |= {"regrade.txt": b"repaired_attention: why?\ncopies_predecessor: why?"}
+        elif kind == "zip":
             files = {"my work.zip": zip_of({f"work/{FILE}": notebook, "work/notes.txt": b"?"})}
         elif kind == "two files":
             files |= {"original.ipynb": filled(released, {})}
