@@ -110,8 +110,8 @@ wrong("mean_without_the_row", gradients, inner=1)("""
     row*: every output n_i = r x_i changes with r in proportion to x_i.""")
 wrong("gain_before_the_mean", lambda grad, cache: gradients(grad, cache, outer=cache[0] * cache[2]))("""
     multiplies the second term by the gain again
-    Your second term contains the gain inside its mean and once more in front of it. Every output feels the size of the
-    row through the gradient of the *normalised* row, which already contains the gain.""")
+    Your second term contains the gain inside its mean and once more in front of it. The forward pass divides by the
+    size before it multiplies by the gain, so the factor in front is the normalised row alone.""")
 wrong("term_without_the_row", gradients, outer=1)("""
     loses the normalised row before the mean
     Your second term is the same number for every feature. The slope of the mean square is proportional to the feature,
