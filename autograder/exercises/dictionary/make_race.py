@@ -3,8 +3,9 @@
     python -m autograder.exercises.dictionary.make_race
 
 trains with one thread and writes `chapters/race.npz`, which holds for each entrant its held-out losses (a token's, in
-nats, one for each seed), the processor seconds of its runs, its parameters, and the tokens of the held-out entries. An
-interrupted race continues where it was. All runs together take about twelve minutes of processor time.
+nats, one for each seed), the processor seconds of its runs, its parameters, and the tokens of the held-out entries. The
+vocabularies train the reader's model, each for as many steps as take equal time; the file holds these, too. An
+interrupted race continues where it was. All runs together take about half an hour of processor time.
 """
 
 import os
@@ -13,9 +14,9 @@ os.environ["OMP_NUM_THREADS"] = "1"  # set before the import of NumPy: more thre
 
 import math
 import time
-from collections import Counter
-from collections.abc import Callable
-from functools import partial
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ import numpy as np
 
 from autograder.exercises.dictionary.programs import PROGRAMS, Program, model_of, slip
 from autograder.layout import REPO
-from solutions import definer, dictionary
+from solutions import definer, definer_parameters, dictionary
 from solutions.definer_parameters import fresh_definer
 from solutions.definitions import endless_batches, load_entries, numbered, pieces, vocabulary_of
 from solutions.masking import causal_mask
@@ -41,6 +42,8 @@ from solutions.training import zero_moments
 
 STORED = REPO / "chapters" / "race.npz"
 N_STEPS, N_SEEDS, SIZE, PEAK = 1_500, 3, 32, 3e-3
+N_STEPS_LONG = 4_000  # of the reader's model with 1,024 tokens
+TURN = 20  # steps with one vocabulary, before the next has its turn
 SIZES = {"vocab": 1024, "d_model": 48, "d_ff": 128, "n_layers": 2, "n_heads": 4, "n_groups": 2}
 
 Params = dict
@@ -165,10 +168,14 @@ ENTRANTS = {
     "sinusoids": Entrant(with_sinusoids, PROGRAMS["turns nothing"] | ADDED_POSITIONS),
     "a group for each head": Entrant(partial(today, n_groups=SIZES["n_heads"], d_ff=112)),
     "look-up not scaled": Entrant(today, PROGRAMS["does not scale the look-up"]),
-    **{f"{n} tokens": Entrant(partial(today, vocab=n), n_tokens=n) for n in (256, 512, 2048)},
+}
+VOCABULARIES = {
+    f"{n} tokens": Entrant(partial(fresh_definer, **definer_parameters.SIZES | {"vocab": n}), n_tokens=n)
+    for n in (256, 512, 1024, 2048)
 }
 
 
+@cache
 def texts_of(n_tokens: int) -> dict[str, list[list[int]]]:
     """Return the entries as numbers, in a vocabulary of this many tokens."""
     entries = load_entries(REPO / "chapters" / "definitions.npz")
@@ -178,29 +185,53 @@ def texts_of(n_tokens: int) -> dict[str, list[list[int]]]:
     return {part: numbered(lines, tokens_of, vocabulary) for part, lines in entries.items()}
 
 
-def raced(entrant: Entrant, seed: int, texts: dict[str, list[list[int]]]) -> tuple[float, float, int]:
-    """Train a model, and return its held-out loss, the processor seconds of its training, and its parameters."""
+def training(entrant: Entrant, seed: int, texts: list[list[int]], n_steps: int) -> Iterator[Params]:
+    """Train a model, and yield its parameters after each step."""
     params = entrant.start(np.random.default_rng(seed))
-    model, moments, started = model_of(entrant.program), zero_moments(params), time.process_time()
-    for step, tokens in enumerate(islice(endless_batches(seed, texts["known"], SIZE), N_STEPS), start=1):
-        rate = definer.cosine_rate(step / N_STEPS, PEAK)
+    model, moments = model_of(entrant.program), zero_moments(params)
+    for step, tokens in enumerate(islice(endless_batches(seed, texts, SIZE), n_steps), start=1):
+        rate = definer.cosine_rate(step / n_steps, PEAK)
         params, moments, _ = model.definer_step(params, moments, step, tokens, SIZES["n_heads"], rate)
-    seconds = time.process_time() - started
-    return model.mean_loss(params, texts["held_out"], SIZES["n_heads"]), seconds, count(params)
+        yield params
+
+
+def timed(steps: Iterator[Params]) -> tuple[Params, float]:
+    """Return the last parameters, and the processor seconds of these steps."""
+    started = time.process_time()
+    (params,) = deque(steps, maxlen=1)
+    return params, time.process_time() - started
+
+
+def equal_times() -> dict[str, int]:
+    """Return how many steps take each vocabulary equally long.
+
+    They take turns, so that what slows the machine down slows all of them. Each sees all entries once, so that it has
+    batches of every length.
+    """
+    known = {name: texts_of(entrant.n_tokens)["known"] for name, entrant in VOCABULARIES.items()}
+    n_steps = math.ceil(len(known["1024 tokens"]) / SIZE)
+    runs = {name: training(entrant, 0, known[name], n_steps) for name, entrant in VOCABULARIES.items()}
+    seconds = Counter()
+    for _ in range(0, n_steps, TURN):
+        for name, run in runs.items():
+            seconds[name] += timed(islice(run, TURN))[1]
+    return {name: round(N_STEPS_LONG * seconds["1024 tokens"] / seconds[name]) for name in runs}
 
 
 def main() -> None:
     stored = {path: array.tolist() for path, array in np.load(STORED).items()} if STORED.exists() else {}
-    texts = {}
+    if not all(f"{name}.steps" in stored for name in VOCABULARIES):
+        stored |= {f"{name}.steps": n_steps for name, n_steps in equal_times().items()}
     for seed in range(N_SEEDS):
-        for name, entrant in ENTRANTS.items():
+        for name, entrant in (ENTRANTS | VOCABULARIES).items():
             if len(stored.get(f"{name}.losses", ())) > seed:
                 continue
-            if entrant.n_tokens not in texts:
-                texts[entrant.n_tokens] = texts_of(entrant.n_tokens)
-            part = texts[entrant.n_tokens]
-            loss, seconds, stored[f"{name}.parameters"] = raced(entrant, seed, part)
-            stored[f"{name}.tokens"] = sum(len(text) + 1 for text in part["held_out"])
+            texts = texts_of(entrant.n_tokens)
+            n_steps = stored.get(f"{name}.steps", N_STEPS)
+            params, seconds = timed(training(entrant, seed, texts["known"], n_steps))
+            loss = model_of(entrant.program).mean_loss(params, texts["held_out"], SIZES["n_heads"])
+            stored[f"{name}.parameters"] = count(params)
+            stored[f"{name}.tokens"] = sum(len(text) + 1 for text in texts["held_out"])
             stored.setdefault(f"{name}.losses", []).append(loss)
             stored.setdefault(f"{name}.seconds", []).append(seconds)
             print(f"{name:22} {seed}: {loss:.4f} nats, {seconds:.0f} s", flush=True)

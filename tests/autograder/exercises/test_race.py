@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autograder.exercises.dictionary import make_race
-from autograder.exercises.dictionary.make_race import ENTRANTS, SIZES
+from autograder.exercises.dictionary.make_race import ENTRANTS, SIZES, VOCABULARIES
 from autograder.exercises.dictionary.programs import MODULES, PROGRAMS, model_of
 from solutions import definer
 from solutions.definitions import padded
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.autograder
 TOKENS = padded(np.random.default_rng(0).integers(2, 200, (3, 9)).tolist())
 
 
-@pytest.fixture(params=[name for name, entrant in ENTRANTS.items() if entrant.n_tokens == SIZES["vocab"]])
+@pytest.fixture(params=ENTRANTS)
 def entrant(request):
     return ENTRANTS[request.param]
 
@@ -60,10 +60,25 @@ def test_the_entrants_have_equally_many_parameters(entrant):
 def test_the_stored_race_has_each_entrant_with_three_seeds():
     with np.load(make_race.STORED) as file:
         stored = dict(file)
-    assert {path.split(".")[0] for path in stored} == set(ENTRANTS)
-    for name, entrant in ENTRANTS.items():
+    assert {path.split(".")[0] for path in stored} == {*ENTRANTS, *VOCABULARIES}
+    for name, entrant in (ENTRANTS | VOCABULARIES).items():
         assert stored[f"{name}.losses"].shape == (make_race.N_SEEDS,)
         assert stored[f"{name}.parameters"] == count(entrant.start(np.random.default_rng(0)))
+
+
+def test_a_slow_vocabulary_gets_fewer_steps(monkeypatch):
+    taken = {"256 tokens": 2.0, "512 tokens": 1.0, "1024 tokens": 1.0, "2048 tokens": 4.0}
+    monkeypatch.setattr(make_race, "texts_of", lambda n_tokens: {"known": [[2]] * 100})
+    monkeypatch.setattr(make_race, "training", lambda entrant, *_: iter([f"{entrant.n_tokens} tokens"] * 4))
+    monkeypatch.setattr(make_race, "timed", lambda steps: (None, taken[next(steps)]))
+    assert make_race.equal_times() == {name: make_race.N_STEPS_LONG / seconds for name, seconds in taken.items()}
+
+
+def test_the_stored_vocabularies_took_equal_times():
+    with np.load(make_race.STORED) as file:
+        seconds = np.array([file[f"{name}.seconds"] for name in VOCABULARIES])
+    by_seed = seconds / seconds.mean(axis=0)  # each seed was another hour of the machine
+    assert np.abs(by_seed.mean(axis=1) - 1).max() < 0.05
 
 
 def test_other_threads_call_the_right_functions_while_a_wrong_program_runs():
