@@ -12,7 +12,7 @@ from autograder.grading.queue import Graded, GradingQueue
 from autograder.grading.submitted_file import read_file
 from autograder.scores.attempts import keep_attempt, kept_attempts, save_about_attempts
 from autograder.scores.marks import rounded
-from autograder.scores.which_attempt import which_counts
+from autograder.scores.which_attempt import attempt_limit, which_counts
 
 
 @dataclass(frozen=True)
@@ -39,25 +39,29 @@ def attempt_chooser(coursedir: CourseDirectory, grader: GradingQueue, state: Cla
 
 class _BestAttempt:
     def __init__(self, coursedir: CourseDirectory, grader: GradingQueue, state: ClassState, keep: bool) -> None:
-        self._keep = keep
+        self._keep, self._limit = keep, attempt_limit(coursedir.config)
         self._course, self._chapter = Path(coursedir.root), coursedir.assignment_id
         self._grader, self._state = grader, state
 
     def __call__(self, student: str, submitted: Path, latest: Graded) -> Choice:
-        """Return the attempt with the highest score; of equal ones, the last. Raises what grading raises."""
+        """Return the attempt with the highest score among the first ones; of equal ones, the last.
+
+        Raises what grading raises.
+        """
         if self._keep:
             keep_attempt(self._course, student, self._chapter, submitted)
         kept = kept_attempts(self._course, student, self._chapter)
         last = latest.report.made_from["submission"]
         attempts = [
-            Choice(path, latest if file_digest(read_file(path)) == last else self._grader.graded(path)) for path in kept
+            Choice(path, latest if file_digest(read_file(path)) == last else self._grader.graded(path))
+            for path in kept[: self._limit]
         ]
         is_kept = any(attempt.graded is latest for attempt in attempts)
-        if not attempts or not (is_kept or latest.report.trouble):
+        if not attempts or not (is_kept or latest.report.trouble or len(attempts) == self._limit):
             attempts.append(Choice(submitted, latest))
         scores = [self._score(student, attempt) for attempt in attempts]
         best = max(range(len(attempts)), key=lambda number: (scores[number], number))
-        sentence = _sentence(scores, best)
+        sentence = _sentence(scores, best, len(kept) > len(attempts))
         if self._keep and kept:
             save_about_attempts(self._course, student, self._chapter, sentence)
         return Choice(attempts[best].path, attempts[best].graded, sentence)
@@ -66,9 +70,14 @@ class _BestAttempt:
         return rounded(self._state.after(student, attempt.graded.report, attempt.path.parent).total)
 
 
-def _sentence(scores: Sequence[float], best: int) -> str:
-    """Return which attempt counts, and what it earns. scores: of all attempts, in their order."""
+def _sentence(scores: Sequence[float], best: int, has_later: bool) -> str:
+    """Return which attempt counts, and what it earns.
+
+    scores: of all attempts that may count, in their order. has_later: whether there are attempts after these.
+    """
     if len(scores) == 1:
-        return ""
+        return "Only the first attempt counts." if has_later else ""
     listing = ", ".join(f"{score:.4g}" for score in scores)
-    return f"The best attempt counts, which is number {best + 1} of {len(scores)}. The attempts earn {listing} points."
+    later = " Later attempts do not count." if has_later else ""
+    counts = f"The best attempt counts, which is number {best + 1} of {len(scores)}."
+    return f"{counts} The attempts earn {listing} points.{later}"

@@ -72,6 +72,36 @@ def test_the_best_attempt_counts_wherever_a_score_is_shown(course, best, attempt
     assert any(sentence in html.read_text(encoding="utf-8") for html in (course / "report").rglob("*.html"))
 
 
+def limited(course, limit):
+    with (course / "nbgrader_config.py").open("a", encoding="utf-8") as config:
+        config.write(f"\nc.Attempts.limit = {limit}\n")
+
+
+def test_only_the_first_attempts_count(course, best, attempt):
+    limited(course, 2)
+    attempt("blank", FIRST)
+    attempt("mistake-1", SECOND)
+    assert attempt("perfect", THIRD, dry_run=True) and recorded(course) == (18, 0, SECOND)
+    attempt("perfect", THIRD)
+    assert recorded(course) == (18, 0, SECOND)
+    sentence = "number 2 of 2. The attempts earn 0, 18 points. Later attempts do not count."
+    assert sentence in page(course)
+    limited(course, 1)
+    graded(course)
+    assert recorded(course) == (0, 0, FIRST) and "Only the first attempt counts." in page(course)
+    limited(course, None)
+    graded(course)
+    assert recorded(course) == (22, 0, THIRD)
+
+
+@pytest.mark.parametrize("limit", ["0", '"five"'])
+def test_a_limit_that_is_no_number_is_refused(course, best, attempt, capsys, limit):
+    limited(course, limit)
+    (course / "submitted" / "ada" / CHAPTER).mkdir(parents=True)
+    assert main(["grade", CHAPTER, "--course", str(course)]) == 2
+    assert "c.Attempts.limit a number from 1 on, or None" in capsys.readouterr().err
+
+
 def test_a_second_run_changes_nothing(course, best, attempt):
     attempt("perfect", FIRST)
     attempt("mistake-1", SECOND)
