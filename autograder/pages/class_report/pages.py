@@ -1,4 +1,4 @@
-"""Write the class report as HTML: a page for the instructor and one for each student, without any further files.
+"""Write the class report as HTML: the instructor's page, one for similar code and one for each student.
 
 No page runs a script or loads anything. The templates escape by default, including everything that a student wrote.
 """
@@ -77,7 +77,9 @@ def write_pages(
         stale.unlink()
     for name, page in pages.items():
         _save(students / name, page)
-    values = _values(group) | {"pairs": pairs, "earlier": earlier, "limits": _limits(group)}
+    common |= {"group": group, "pairs": pairs, "earlier": earlier}
+    _save(folder / "alike.html", environment.get_template("alike.html.j2").render(common))
+    values = _values(group) | {"limits": _limits(group)}
     return _save(folder / "index.html", environment.get_template("class.html.j2").render(common, **values))
 
 
@@ -105,7 +107,6 @@ def _values(group: Class) -> dict[str, Any]:
     """Return the values that the template of the instructor's page uses."""
     entries, exercises = group.entries, counts.exercise_counts(group.entries)
     return {
-        "group": group,
         "points": max(entry.points for entry in entries),
         "median": statistics.median(entry.score for entry in entries),
         "n_perfect": sum(entry.is_perfect for entry in entries),

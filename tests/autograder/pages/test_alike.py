@@ -15,7 +15,15 @@ from autograder.example.standalone import standalone
 from autograder.gradebook import class_run
 from autograder.grading.report import Report
 from autograder.pages.class_report import cohorts, pages
-from autograder.pages.class_report.alike import MAX_PAIRS, known_code, max_holders, similar_pairs
+from autograder.pages.class_report.alike import (
+    MAX_PAIRS,
+    Pair,
+    known_code,
+    marked_cells,
+    max_holders,
+    similar_pairs,
+    stretches,
+)
 from autograder.pages.class_report.entries import Class, Entry
 from autograder.pages.class_report.pseudonyms import anonymous
 from check.scoring import Aspect, Result
@@ -72,6 +80,11 @@ def honest(number):
     return entry(f"honest-{number}", sources)
 
 
+def alike(report):
+    """Return the section about similar code of an instructor's page."""
+    return report.read_text().partition('id="alike"')[2].partition("</section>")[0]
+
+
 @pytest.fixture(scope="module")
 def known(released_course):
     return known_code(load_handout(released_course, CHAPTER))
@@ -121,19 +134,32 @@ def test_the_page_shows_a_pair_side_by_side_and_runs_nothing(group, known, tmp_p
     harm = f"{SOFTMAX}\nx = '<script>window.harm=1</script><img src=x onerror=window.harm=1>'\n"
     eve = entry("eve<b>", {"softmax": harm, "attention_weights": WEIGHTS})
     members = [*group[:-1], eve]
-    page = pages.write_pages(
+    report = pages.write_pages(
         Class(CHAPTER, tuple(members)), "Attention", tmp_path / "report", similar_pairs(members, known)
-    ).read_text()
-    section = page.partition('id="alike"')[2].partition("</section>")[0]
-    assert section.count("<mark>    quarter = width ** -0.25</mark>") == 2 and "This proves nothing" in section
-    assert (
-        "&lt;script&gt;window.harm" in section
-        and "<script" not in page
-        and "<b>eve" not in page
-        and "eve<b>" not in page
     )
-    page = pages.write_pages(Class(CHAPTER, tuple(group[:3])), "Attention", tmp_path / "none").read_text()
-    assert "<strong>None.</strong>" in page.partition('id="alike"')[2].partition("</section>")[0]
+    section = alike(report)
+    assert "This proves nothing" in section and '<a href="alike.html">1 pair, side by side</a></p>' in section
+    assert "quarter" not in section and 'href="students/ada.html"' in section
+    page = report.with_name("alike.html").read_text()
+    assert page.count("<mark>    quarter = width ** -0.25</mark>") == 2
+    assert (
+        "&lt;script&gt;window.harm" in page and "<script" not in page and "<b>eve" not in page and "eve<b>" not in page
+    )
+    none = pages.write_pages(Class(CHAPTER, tuple(group[:3])), "Attention", tmp_path / "none")
+    assert "<strong>None.</strong>" in alike(none)
+
+
+def test_the_section_of_a_large_class_stays_short(known, tmp_path):
+    members = [entry(f"s{n}", {"softmax": SOFTMAX, "attention_weights": WEIGHTS}) for n in range(300)]
+    cells = marked_cells(members[0], set(stretches(SOFTMAX)))
+    pairs = [Pair((f"s{n}", f"s{n + 1}"), 0.9, cells * 20, cells * 20) for n in range(MAX_PAIRS)]
+    earlier = [cohorts.Earlier(member.student, "2025.json", 0.9, cells * 20) for member in members]
+    report = pages.write_pages(Class(CHAPTER, tuple(members)), "Attention", tmp_path / "report", pairs, earlier)
+    section = alike(report)
+    assert len(section) < 5_000 and section.count("<li>") == 10 and ". The first ten:" in section
+    assert '<a href="alike.html">20 pairs, side by side</a>' in section
+    assert '<a href="alike.html#earlier">300 students</a>' in section
+    assert report.with_name("alike.html").read_text().count("<details>") == 320
 
 
 def test_pairs_under_pseudonyms_contain_no_id(group, known):
