@@ -1,5 +1,6 @@
 """The exam and the second set of paper problems: their points, the numbers of their answers, and the gate."""
 
+import json
 import math
 import re
 
@@ -53,10 +54,24 @@ def test_every_problem_has_an_answer():
     assert len(OF_PROBLEMS) == len(chapter_names())
 
 
-@pytest.mark.parametrize("name", ["answers.html", "notes.md"])
-def test_the_gate_finds_the_answers_in_a_page(name):
-    page = ANSWERS if name.endswith(".md") else "<h1>Answers for instructors: do not publish<a>#</a></h1>"
-    assert [leak.line for leak in scan_bytes(name, page.encode(), secrets_of_book())] == [1]
+def found(name, page):
+    return [leak.line for leak in scan_bytes(name, page.encode(), secrets_of_book())]
+
+
+def test_the_gate_finds_the_title_of_the_answers_in_a_page():
+    assert found("answers.html", "<h1>Answers for instructors: do not publish<a>#</a></h1>") == [1]
+
+
+@pytest.mark.parametrize("number", OF_PROBLEMS)
+def test_the_gate_finds_each_answer_without_the_title(number):
+    for answer in (OF_PROBLEMS[number], OF_EXAM.get(number)):
+        if answer:
+            assert found("notes.md", answer) and found("page.html", f"<p>{answer.replace(' ', chr(10))}</p>")
+            assert found("notebook.ipynb", json.dumps({"source": answer.splitlines(keepends=True)}, indent=1))
+
+
+def test_the_gate_lets_the_problems_through():
+    assert found("exam.md", EXAM) == found("paper_problems.md", PROBLEMS) == []
 
 
 def test_the_book_does_not_contain_the_folder():

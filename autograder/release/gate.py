@@ -1,7 +1,7 @@
 """The release gate: search everything that will be published for leaks, and name the file and line of each.
 
-A leak is the body of a solution (see `secret_bodies`), a hidden marker, a reference function that is printed or
-imported, an instructor's file or the secret seed. The gate reads text, notebooks, HTML, zip files and answer keys.
+A leak is the body of a solution (see `secret_bodies`), an answer for instructors, a hidden marker, a reference function
+that is printed or imported, an instructor's file or the secret seed. The gate reads text, notebooks, HTML, zip files and answer keys.
 """
 
 import argparse
@@ -57,14 +57,16 @@ class Leak:
 
 @dataclass(frozen=True)
 class Secrets:
-    """What must not be published: the bodies of solutions, imports of their modules, and the secret seed.
+    """What must not be published: the bodies of solutions, imports of their modules, answers, and the secret seed.
 
+    answers: a pattern for each answer in instructors/answers.md.
     harmless: SHA-256 of third-party files, such as NumPy for the pages, and of the solutions that the book lends, and
         the `content_digest` of zip files into which the build puts bytecode.
     """
 
     solutions: SecretBodies
     modules: frozenset[str] = frozenset()
+    answers: tuple[re.Pattern[str], ...] = ()
     seed: int | None = None
     harmless: frozenset[str] = frozenset()
 
@@ -117,7 +119,17 @@ def _secrets(secret: Collection[str], public: Iterable[str], seed: int | None, r
     texts = [text_of(name, repo) for name in chapter_names(repo)]
     shown = [cell for text in texts for cell in (*stubs(text).values(), *given_functions(text).values())]
     sources = {f"solutions/{name}.py": source(name) for name in sorted(secret)}
-    return Secrets(SecretBodies(sources, [*shown, *map(source, public)]), frozenset(secret), seed)
+    bodies = SecretBodies(sources, [*shown, *map(source, public)])
+    return Secrets(bodies, frozenset(secret), answer_patterns(repo), seed)
+
+
+def answer_patterns(repo: Path = REPO) -> tuple[re.Pattern[str], ...]:
+    """Return a pattern for the longest sentence of each of the instructors' answers, wherever its lines break."""
+    file = repo / "instructors" / "answers.md"
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    _, *answers = re.split(r"^\*\*\d+\.\*\* ", text, flags=re.MULTILINE)
+    sentences = [max(re.split(r"(?<=\.)\s+", answer), key=len) for answer in answers]
+    return tuple(re.compile(r"\s+".join(map(re.escape, sentence.split()))) for sentence in sentences)
 
 
 def scan(paths: Iterable[Path], secrets: Secrets) -> list[Leak]:
@@ -179,6 +191,9 @@ def _scan_text(text: str, encoded: bool, secrets: Secrets) -> Iterator[tuple[int
     plain = readable(text) if encoded else text
     for body, line in secrets.solutions.find(plain):
         yield line, f"the body of {body.name}, from {body.file}"
+    for answer in secrets.answers:
+        for match in answer.finditer(plain):
+            yield _line(plain, match), f"an answer from instructors/answers.md: {match[0][:40]}"
     for version in dict.fromkeys((text, plain)):
         for match in _MARKER.finditer(version):
             yield _line(version, match), f"a hidden marker: {match[0]}"
