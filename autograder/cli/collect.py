@@ -8,12 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder.cli.common import CHAPTER_HELP, released_chapter
+from autograder.cli.common import CHAPTER_HELP, MAX_NAMES, released_chapter
 
 if TYPE_CHECKING:
     from autograder.collecting.collect import Collected
 
-MAX_NAMES = 10  # of students in one line
 HELP = "Copy the submissions of a Canvas or Moodle download, a zip file or a folder, into course/submitted."
 
 

@@ -13,6 +13,7 @@ from autograder.grading.jobs import DEFAULT_JOBS
 from autograder.layout import known_chapter
 
 CHAPTER_HELP = "for example 01_attention"
+MAX_NAMES = 10  # of students in one line
 
 
 def add_jobs(parser: argparse._ActionsContainer, what: str) -> None:

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from autograder.cli.common import CHAPTER_HELP
+from autograder.cli.common import CHAPTER_HELP, MAX_NAMES
 from autograder.errors import UserError
 from autograder.layout import known_chapter
 
@@ -43,7 +43,7 @@ def run(options: Namespace) -> int:
     from autograder.gradebook.engine import usable_gradebook
     from autograder.gradebook.queries import due_date
     from autograder.scores.late import load_rules, parse_steps, parse_when, sentences, shown_time
-    from check.words import shown
+    from check.words import listed, shown
 
     chapter = known_chapter(options.chapter)
     if options.late and not options.at:
@@ -73,7 +73,7 @@ def run(options: Namespace) -> int:
     if of_earlier_date:
         print(
             "These times of handing in come from Canvas's LATE labels and the earlier due date, so collect Canvas's "
-            f"download again: {', '.join(map(shown, of_earlier_date))}"
+            f"download again: {listed(map(shown, of_earlier_date), MAX_NAMES)}"
         )
     if options.at:
         print(

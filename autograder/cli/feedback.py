@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from autograder.cli.common import CHAPTER_HELP, released_chapter
+from autograder.cli.common import CHAPTER_HELP, MAX_NAMES, released_chapter
 
 HELP = "Write the feedback as a zip file that Canvas or Moodle can import in bulk."
 
@@ -29,7 +29,7 @@ def run(options: Namespace) -> int:
     from autograder.gradebook.engine import usable_gradebook
     from autograder.gradebook.queries import known_students
     from autograder.platforms.known_students import enrolled
-    from check.words import count, shown
+    from check.words import count, listed, shown
 
     chapter = released_chapter(options.course, options.chapter)
     with usable_gradebook(open_coursedir(options.course, chapter)) as gradebook:
@@ -39,6 +39,6 @@ def run(options: Namespace) -> int:
         students = [shown(student) for student, its_reason in missing.items() if its_reason == reason]
         print(f"skipped: {', '.join(students)}: {reason}")
     if nothing := sorted(enrolled(known) - {*included, *missing}):
-        print(f"no page, because the course has no submission by them: {', '.join(map(shown, nothing))}")
+        print(f"no page, because the course has no submission by them: {listed(map(shown, nothing), MAX_NAMES)}")
     print(f"{options.output}: the feedback of {count(len(included), 'student')}")
     return 1 if missing else 0

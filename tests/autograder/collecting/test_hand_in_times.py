@@ -91,7 +91,7 @@ def test_another_due_date_names_the_times_that_late_labels_gave(course, zipped, 
     assert "LATE" not in due("2026-02-03")
     collect(course, zipped(files), capsys)
     assert "LATE" in due("2026-01-19")
-    assert "earlier due date, so collect Canvas's download again: 1, 2, 3\n" in due("2026-01-20")
+    assert "earlier due date, so collect Canvas's download again: 1, 2 and 3\n" in due("2026-01-20")
     files |= {"ada_1_13_regrade.txt": b"softmax: why", "eve_LATE_3_14_regrade.txt": b"softmax: why"}
     collect(course, zipped(files), capsys)
     expected = {"1": "2026-01-20 12:00:59", "2": "2026-01-20 12:01:00", "3": "2026-02-03 12:01:00"}

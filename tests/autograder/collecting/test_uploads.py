@@ -246,13 +246,15 @@ def test_a_file_that_is_not_a_notebook_replaces_nothing(course, collect, content
 
 
 def test_feedback_names_enrolled_students_without_a_submission(course, collect, contents, capsys, tmp_path):
-    (tmp_path / "roster.csv").write_text("Student,ID,SIS Login ID,Section\nLovelace Ada,1,a,\nNoether Emmy,2,b,\n")
+    others = "".join(f"Other {number},{number},o{number},\n" for number in range(10, 22))
+    (tmp_path / "roster.csv").write_text(f"Student,ID,SIS Login ID,Section\nLovelace Ada,1,a,\n{others}")
     main(["roster", str(tmp_path / "roster.csv"), "--course", str(course)])
     collect({"ada_1_10_x.ipynb": contents["perfect"]})
     graded(course, capsys)
     output = str(tmp_path / "back.zip")
     assert main(["feedback", CHAPTER, "--to", "canvas", "--course", str(course), "--output", output]) == 0
-    assert "no page, because the course has no submission by them: 2\n" in capsys.readouterr().out
+    names = ", ".join(str(number) for number in range(10, 20))
+    assert f"no page, because the course has no submission by them: {names} and 2 more\n" in capsys.readouterr().out
 
 
 # -------------------------------------------------------------------------------------------------------- too large
