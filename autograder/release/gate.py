@@ -1,7 +1,8 @@
 """The release gate: search everything that will be published for leaks, and name the file and line of each.
 
 A leak is the body of a solution (see `secret_bodies`), an answer for instructors, a hidden marker, a reference function
-that is printed or imported, an instructor's file or the secret seed. The gate reads text, notebooks, HTML, zip files and answer keys.
+that is printed or imported, an instructor's file or the secret seed. The gate reads text, notebooks, HTML, zip files
+and answer keys.
 """
 
 import argparse
