@@ -7,7 +7,6 @@ sources of the formats are cited in `collecting/test_round_trip.py` and `platfor
 import csv
 import json
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -55,55 +54,54 @@ class Student:
     def last_name(self):
         return f"O'Hara-王 {self.number}"
 
+    @property
+    def sis(self):
+        return f"S{self.number}"
 
-def made_up_class(size, released, solutions, seed=0):
-    """Return a class of this size. released: the notebook. solutions: exercise -> source."""
-    draw = random.Random(seed)
+    @property
+    def participant(self):
+        return f"Participant {7000 + self.number}"
+
+
+def made_up_class(size, released, source):
+    """Return a class of this size. released, source: the notebook, blank and solved."""
+    draw = random.Random(0)
     students = []
     for number in range(size):
-        kind = KINDS[number // 2 % len(KINDS)]
-        on_canvas = number % 2 == 0
-        attempts = tuple(_attempts(kind, released, solutions, draw))
-        leader = number
-        if kind == "member" and on_canvas:
-            leader = number - 2
-            attempts = students[leader].attempts
-        students.append(Student(number, on_canvas, attempts, leader))
+        kind, on_canvas = KINDS[number // 2 % len(KINDS)], number % 2 == 0
+        leader = number - 2 if kind == "member" and on_canvas else number
+        attempts = tuple(_attempts(kind, released, source, draw))
+        students.append(Student(number, on_canvas, attempts if leader == number else students[leader].attempts, leader))
     return students
 
 
-def _attempts(kind, released, solutions, draw) -> Iterator[Attempt]:
+def _attempts(kind, released, source, draw):
     for n in range({"nothing": 0, "resubmission": 2}.get(kind, 1)):
         at = DUE + timedelta(hours=draw.choice(HOURS_LATE)) + timedelta(hours=n / 2)
         if kind in UNREADABLE:
             name, content = UNREADABLE[kind]
             yield Attempt(at, {name: content}, content if name == FILE else None)
-            continue
+            return
         solved = frozenset(draw.sample(list(POINTS), draw.randint(1, len(POINTS))))
-        notebook = filled(released, {name: solutions[name] for name in solved})
+        notebook = _filled(released, source, solved)
         files = {f"{CHAPTER}-{n}.ipynb" if n else FILE: notebook}
         if kind == "member":
             files |= {"regrade.txt": b"repaired_attention: why?\ncopies_predecessor: why?"}
         elif kind == "zip":
             files = {"my work.zip": zip_of({f"work/{FILE}": notebook, "work/notes.txt": b"?"})}
         elif kind == "two files":
-            files |= {"original.ipynb": filled(released, {})}
+            files |= {"original.ipynb": _filled(released, source, ())}
         yield Attempt(at, files, notebook, solved)
 
 
-def filled(released, sources):
-    """Return the notebook in which these cells have other sources."""
-    cells = [cell | {"source": sources.get(_name(cell), cell["source"])} for cell in released["cells"]]
+def _filled(released, source, solved):
+    """Return the released notebook with the source's cells of the solved exercises."""
+    names = [cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in released["cells"]]
+    solutions = {
+        cell["metadata"]["nbgrader"]["grade_id"]: cell for cell in source["cells"] if "nbgrader" in cell["metadata"]
+    }
+    cells = [solutions[name] if name in solved else cell for name, cell in zip(names, released["cells"], strict=True)]
     return json.dumps({**released, "cells": cells}).encode()
-
-
-def solutions_in(source):
-    """Return exercise -> its source in the solved notebook."""
-    return {_name(cell): cell["source"] for cell in source["cells"] if _name(cell) in POINTS}
-
-
-def _name(cell):
-    return cell["metadata"].get("nbgrader", {}).get("grade_id")
 
 
 def canvas_download(students, n, due=DUE):
@@ -120,22 +118,17 @@ def canvas_download(students, n, due=DUE):
 
 def moodle_download(students, n):
     return {
-        f"Zoë {s.last_name}_{participant(s)}_assignsubmission_file/{name}": content
+        f"Zoë {s.last_name}_{7000 + s.number}_assignsubmission_file/{name}": content
         for s in students
         if not s.on_canvas and s.attempts
         for name, content in s.attempt(n).files.items()
     }
 
 
-def participant(student):
-    return 7000 + student.number
-
-
 def canvas_gradebook(students, points=22):
-    yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", f"{CHAPTER} (901)", "Final Score"]
-    yield ["    Points Possible", "", "", "", "", f"{points:.2f}", "(read only)"]
-    for s in students:
-        yield [f"{s.last_name}, Zoë", s.id, f"S{s.number}", f"zoe{s.number}", "A", "", ""]
+    yield ["Student", "ID", "SIS User ID", "Section", f"{CHAPTER} (901)"]
+    yield ["    Points Possible", "", "", "", f"{points:.2f}"]
+    yield from ([f"{s.last_name}, Zoë", s.id, s.sis, "A", ""] for s in students)
 
 
 def canvas_times(students, n):
@@ -145,30 +138,23 @@ def canvas_times(students, n):
 
 
 def canvas_groups(students):
-    yield ["name", "canvas_user_id", "user_id", "login_id", "sections", "group_name", "canvas_group_id", "group_id"]
-    members = {s.leader for s in students if s.leader != s.number}
-    for s in students:
-        team = f"Team {s.leader}" if s.leader in members else ""
-        yield [f"{s.last_name}, Zoë", s.id, f"S{s.number}", f"zoe{s.number}", "A", team, "", ""]
+    yield ["name", "canvas_user_id", "user_id", "group_name"]
+    leaders = {s.leader for s in students if s.leader != s.number}
+    yield from ([s.last_name, s.id, s.sis, f"Team {s.leader}" if s.leader in leaders else ""] for s in students)
 
 
 def moodle_participants(students):
     yield ["First name", "Last name", "ID number", "Email address"]
-    for s in students:
-        yield ["Zoë", s.last_name, f"S{s.number}", f"zoe{s.number}@example.org"]
+    yield from (["Zoë", s.last_name, s.sis, f"{s.sis}@example.org"] for s in students)
     yield ["Lea", "Lecturer", "", "lea@example.org"]
 
 
 def moodle_worksheet(students, n=-1, points=22):
-    yield ["Identifier", "Full name", "ID number", "Email address", "Status", "Grade", "Maximum grade",
-           "Last modified (submission)", "Last modified (grade)", "Feedback comments"]  # fmt: skip
+    yield ["Identifier", "Full name", "ID number", "Grade", "Maximum grade", "Last modified (submission)",
+           "Last modified (grade)"]  # fmt: skip
     for s in students:
-        at = "-"
-        if not s.on_canvas and s.attempts:
-            when = s.attempt(n).at
-            at = f"{when:%A}, {when.day} {when:%B %Y}, {when:%-I:%M %p}"
-        yield [f"Participant {participant(s)}", f"Zoë {s.last_name}", f"S{s.number}", f"zoe{s.number}@example.org",
-               "Submitted", "", f"{points:.2f}", at, "-", ""]  # fmt: skip
+        at = f"{s.attempt(n).at:%A, %-d %B %Y, %-I:%M %p}" if s.attempts and not s.on_canvas else "-"
+        yield [s.participant, f"Zoë {s.last_name}", s.sis, "", f"{points:.2f}", at, "-"]
 
 
 def write(path, rows):

@@ -16,7 +16,7 @@ import pytest
 from autograder.cli.main import main
 from tests.autograder import made_up_class as platforms
 from tests.autograder.collecting.test_damaged_uploads import zip_of
-from tests.autograder.made_up_class import CHAPTER, DUE, FILE, POINTS, made_up_class, solutions_in
+from tests.autograder.made_up_class import CHAPTER, DUE, FILE, POINTS, made_up_class
 
 pytestmark = pytest.mark.grading
 HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
@@ -91,7 +91,7 @@ class Term:
         if self.rules.exact:
             tables.append(self.table("times.csv", platforms.canvas_times(self.students, attempt)))
         self._collect(platforms.canvas_download(self.students, attempt, self.rules.due), tables)
-        worksheet = self.table("times.csv", platforms.moodle_worksheet(self.students, attempt))
+        worksheet = self.table("worksheet.csv", platforms.moodle_worksheet(self.students, attempt))
         self._collect(platforms.moodle_download(self.students, attempt), [worksheet])
 
     def _collect(self, files, tables):
@@ -110,7 +110,7 @@ class Term:
         worksheet = self.table("in.csv", platforms.moodle_worksheet(self.students, points=points))
         self.run(*export, "moodle", "--into", worksheet)
         of_participant = {row["Identifier"]: number(row["Grade"]) for row in rows_of(output)}
-        assert of_participant == {f"Participant {platforms.participant(s)}": scores[s.id] for s in self.students}
+        assert of_participant == {s.participant: scores[s.id] for s in self.students}
 
         self.run(*export, "csv", "--exercises")
         rows = {row["student_id"]: row for row in rows_of(output)}
@@ -151,7 +151,7 @@ def term(request, course, capsys):
     """Return a term in which everyone has handed in, once or twice, and is graded."""
     size, exact = request.param
     released, source = (json.loads((course / of / CHAPTER / FILE).read_bytes()) for of in ("release", "source"))
-    term = Term(course, made_up_class(size, released, solutions_in(source)), Rules(exact), capsys)
+    term = Term(course, made_up_class(size, released, source), Rules(exact), capsys)
     term.enrol()
     term.set_due()
     term.collect(0)
