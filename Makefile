@@ -15,6 +15,7 @@ BIN := .venv/bin
 RARE := tests|testing|lexers|dialects|_vendored|pip|setuptools|sympy|mpmath|networkx|mypyc?|torchgen|fontTools|$\
 	hypothesis|pypdf|_inductor|_dynamo|onnx
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+TORCH := $(shell grep -o '^torch==[^ ]*' requirements-torch.txt)
 # Every account of a hub runs this Python, so it must not be in a home directory.
 HUB_PYTHON ?= /usr/bin/python3
 HUB ?= .hub
@@ -76,7 +77,7 @@ $(BIN)/python:
 # If an index or a folder offers the CPU build, pip prefers it to PyPI's build for CUDA, but not when a hash is
 # required. So download first, then check the hash of the downloaded file.
 .venv/.torch: requirements-torch.txt | $(BIN)/python
-	$(BIN)/pip download --quiet --disable-pip-version-check --no-deps --dest .venv/torch $$(grep -o '^torch==[^ ]*' $<)
+	$(BIN)/pip download --quiet --disable-pip-version-check --no-deps --dest .venv/torch $(TORCH)
 	$(PIP) --no-compile --no-deps --require-hashes --no-index --find-links .venv/torch -r $<
 	rm -r .venv/torch
 	touch $@
@@ -91,7 +92,7 @@ $(BIN)/python:
 # PyTorch for CUDA needs NVIDIA's libraries, which are not in the lists. pip finds them, without hashes.
 .venv/.done: .venv/.torch .venv/.pins pyproject.toml
 	$(BIN)/pip check > /dev/null || echo "This build of PyTorch needs more packages. No hash of them is known to check."
-	$(BIN)/pip check > /dev/null || $(PIP) $$(grep -oh '^[^ #]*==[^ ]*' requirements.txt requirements-torch.txt)
+	$(BIN)/pip check > /dev/null || $(PIP) $(TORCH)
 	$(PIP) --no-deps --no-build-isolation -e .
 # Compile the installed packages on all processors; pip would use one, and would compile the rare folders too. Some
 # packages contain templates that are not valid Python, so ignore errors.

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ PAGES_PYTHON = re.compile(r"-cp3(\d+)-")  # the version of Python in the name of
 NODE = re.compile(r"\bNode (\d+)")
 TUPLE = re.compile(r"version_info < \(3, (\d+)\)|v >= \(3, (\d+)\)")
 PACKAGE = re.compile(r"(?<![\w/-])(?<!since )(?:([A-Z][a-z]+) )?(@?[\w/-]*[A-Za-z][\w-]*)(?:==|@| )v?(\d+(?:\.\d+)+)")
+PIN = r"^([\w.-]+)==([\w.]+)"
 OTHER_NAMES = {"pytorch": "torch", "mathjax": "mathjax-full"}
 
 
@@ -33,14 +35,15 @@ def texts():
 
 
 def locked():
-    """Return name -> version of the packages that we name ourselves, and of everything that pip installs."""
-    versions = {}
+    """Return name -> versions of the packages that we name ourselves, and of everything that pip installs."""
+    versions = defaultdict(set)
     for folder in ("book/formulas", "book/live/codemirror", "autograder/hub/deploy"):
         lock = json.loads((ROOT / folder / "package-lock.json").read_text(encoding="utf-8"))["packages"]
         ours = lock[""].get("dependencies", {}) | lock[""].get("devDependencies", {})
-        versions |= {name: lock[f"node_modules/{name}"]["version"] for name in ours}
+        versions |= {name: {lock[f"node_modules/{name}"]["version"]} for name in ours}
     for file in ("autograder/hub/deploy/requirements.txt", "requirements-torch.txt", "requirements.txt"):
-        versions |= dict(re.findall(r"^([\w.-]+)==([\w.]+)", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE))
+        for name, version in re.findall(PIN, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE):
+            versions[name].add(version)  # some packages have two: one for the oldest Python, one for newer ones
     return versions
 
 
@@ -70,13 +73,13 @@ def wrong_pythons(text, oldest, newest, others=()):
 
 
 def wrong_packages(text, versions):
-    """Return the packages in a text whose version is not the locked one, or its beginning."""
+    """Return the packages in a text whose version is not a locked one, or its beginning."""
     wrong = []
     for word, name, version in PACKAGE.findall(text):
         name = name if name.startswith("@") else canonicalize_name(name)
         names = [f"{word.lower()}-{name}", OTHER_NAMES.get(name, name)]
-        pin = next((versions[name] for name in names if name in versions), version)
-        wrong += [f"{name} {version}"] * (not f"{pin}.".startswith(f"{version}."))
+        pins = next((versions[name] for name in names if name in versions), {version})
+        wrong += [f"{name} {version}"] * (not any(f"{pin}.".startswith(f"{version}.") for pin in pins))
     return wrong
 
 
@@ -113,8 +116,8 @@ def test_every_version_of_a_package_in_a_file_is_the_locked_one():
 def test_the_searches_find_other_versions():
     text = "Python 3.10 to 3.15, python3.9, python_version >= \"3.8\", 'python-3.11', sys.version_info < (3, 10)"
     assert wrong_pythons(text, "3.11", "3.14") == ["3.10", "3.15", "3.9", "3.8", "3.10"]
-    versions = {"numpy": "2.4.6", "jupyter-server": "2.21.1", "mathjax-full": "3.2.2"}
-    text = "numpy==2.4.5, NumPy 2.4, with Jupyter Server 2.2, MathJax 3.2, mathjax@3.2.1"
+    versions = {"numpy": {"2.4.6", "2.5.5"}, "jupyter-server": {"2.21.1"}, "mathjax-full": {"3.2.2"}}
+    text = "numpy==2.4.5, NumPy 2.4, NumPy 2.5.5, with Jupyter Server 2.2, MathJax 3.2, mathjax@3.2.1"
     assert wrong_packages(text, versions) == ["numpy 2.4.5", "server 2.2", "mathjax 3.2.1"]
 
 

@@ -20,8 +20,6 @@ from check.key import Key, to_bytes
 from check.weights_file import WEIGHTS
 
 NEEDED = ("numpy", "matplotlib", "jupyterlab")  # by every notebook
-# The pinned NumPy has no wheel for this Python. `tests/autograder/release/wheels.py` asks for which there are wheels.
-NEWER_PYTHON, NEWER_NUMPY = "3.15", "numpy~=2.5"
 PINS = ("requirements.txt", "requirements-torch.txt")
 
 README = """\
@@ -80,7 +78,7 @@ def files(chapter: Chapter, keys: Iterable[Key], repo: Path = REPO, due: str = "
         **shipped,
         **{picture: (repo / "chapters" / picture).read_bytes() for picture in chapter.pictures},
         **_data(sources, repo),
-        "requirements.txt": _requirements(_pins(repo), imported).encode(),
+        "requirements.txt": _requirements(imported, repo).encode(),
         **tutor_files(),
         "README.txt": _readme(chapter, due, repo).encode(),
     }
@@ -163,19 +161,18 @@ def _data(sources: Iterable[str], repo: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in files if file.exists()}
 
 
-def _pins(repo: Path) -> dict[str, str]:
-    """Return package -> the version that the repository installs."""
+def _requirements(imported: set[str], repo: Path) -> str:
+    """Return the repository's pins of what a bundle needs. Some packages have two, for older and for newer Pythons."""
     text = "".join((repo / name).read_text(encoding="utf-8") for name in PINS)
-    return dict(re.findall(r"^([\w.-]+)==([\w.]+)", text, re.MULTILINE))
-
-
-def _requirements(pins: dict[str, str], imported: set[str]) -> str:
-    packages = [*NEEDED, *sorted(imported & set(pins) - {*NEEDED, "torch"})]
+    pins = re.findall(r"^([\w.-]+)==([\w.]+)(?: ;( .+))? \\$", text, re.MULTILINE)
     # With the marker, pip on an older Python says which Python is needed, instead of listing the versions it rejected.
-    lines = [f'{name}=={pins[name]} ; python_version >= "3.11"' for name in packages]
-    lines[0] += f' and python_version < "{NEWER_PYTHON}"'
-    lines.insert(1, f'{NEWER_NUMPY} ; python_version >= "{NEWER_PYTHON}"')
-    return "\n".join([*lines, f"# optional, for the cells that compare with PyTorch:\n# torch=={pins['torch']}", ""])
+    lines = [
+        f'{name}=={version} ; python_version >= "3.11"' + f" and{condition}" * bool(condition)
+        for name, version, condition in pins
+        if name in {*NEEDED, *imported} - {"torch"}
+    ]
+    torch = next(version for name, version, _ in pins if name == "torch")
+    return "\n".join([*lines, f"# optional, for the cells that compare with PyTorch:\n# torch=={torch}", ""])
 
 
 def _readme(chapter: Chapter, due: str, repo: Path) -> str:

@@ -23,7 +23,8 @@ def test_the_record_is_about_the_bundles_requirements():
 @pytest.mark.parametrize("python", PYTHONS)
 def test_the_recorded_versions_are_those_that_a_bundle_asks_for(python):
     lines = [Requirement(line) for line in RECORDED["requirements"] if not line.startswith("#")]
-    wanted = {line.name: line.specifier for line in lines if line.marker.evaluate({"python_version": python})}
+    environment = {"python_version": python, "python_full_version": python}
+    wanted = {line.name: line.specifier for line in lines if line.marker.evaluate(environment)}
     for system in SYSTEMS:
         found = dict(re.findall(r"([\w.-]+)==([\w.]+)", RECORDED["answers"][f"{python} {system}"]))
         assert found.keys() == wanted.keys()

@@ -35,7 +35,7 @@ def versions(text: str, python: str, system: str) -> dict[str, str]:
 def answer(text: str, python: str, system: str) -> str:
     """Return the versions of the packages that a bundle names, and how many others uv would install with them."""
     found = versions(text, python, system)
-    named = dict.fromkeys(re.findall(r"^([\w.-]+)[=~]=", text, re.MULTILINE))
+    named = dict.fromkeys(re.findall(r"^([\w.-]+)==", text, re.MULTILINE))
     return " ".join([*(f"{name}=={found[name]}" for name in named), f"and {len(found) - len(named)} more"])
 
 
