@@ -52,10 +52,15 @@ def python_range():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     oldest = project["tool"]["uv"]["pip"]["python-version"]
     assert project["project"]["requires-python"] == f">={oldest}"
-    students = yaml.safe_load((ROOT / ".github/workflows/students.yml").read_text(encoding="utf-8"))
-    pythons = students["jobs"]["bundle"]["strategy"]["matrix"]["python"]
+    pythons = workflow_pythons("students", "bundle")
     assert pythons[0] == oldest
     return oldest, pythons[-1]
+
+
+def workflow_pythons(workflow, job):
+    """Return the versions of Python with which a job of a workflow runs."""
+    jobs = yaml.safe_load((ROOT / f".github/workflows/{workflow}.yml").read_text(encoding="utf-8"))["jobs"]
+    return jobs[job]["strategy"]["matrix"]["python"]
 
 
 def pages_pythons():
@@ -95,6 +100,14 @@ def all_wrong_pythons(oldest, newest):
 
 def test_every_python_in_a_file_is_the_oldest_or_the_newest():
     assert all_wrong_pythons(*python_range()) == {}
+
+
+@pytest.mark.parametrize("page", ["README.md", "chapters/operating.md"])
+def test_a_page_claims_the_pythons_that_the_workflows_run(page):
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    tested, (oldest, newest) = workflow_pythons("tests", "everything"), python_range()
+    assert f"We run all tests with Python {' and '.join(tested)}." in text
+    assert f"Python {oldest} to {newest}" in text
 
 
 def test_a_newer_python_changes_no_file_that_names_the_python_of_the_pages():
