@@ -39,8 +39,10 @@ class Raised:
 
     @property
     def mark(self) -> str:
-        """A digest of the message, independent of the name of the function that raised."""
-        return hashlib.sha256(re.sub(r"[\w.<>]+\(\)", "", self.message).encode()).hexdigest()[:8]
+        """A digest of the message, independent of the name of the function that raised and of Python's version."""
+        message = re.sub(r"[\w.<>]+\(\)", "", self.message)
+        message = message.replace("arg is an empty sequence", "iterable argument is empty")  # until Python 3.11
+        return hashlib.sha256(message.encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)

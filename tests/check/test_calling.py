@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from check import values
-from check.calling import run, value_of
+from check.calling import Raised, run, value_of
 
 pytestmark = pytest.mark.autograder
 
@@ -76,6 +76,11 @@ def test_the_mark_of_a_message_does_not_depend_on_what_raised_it():
     assert ours.mark != run(len, {"obj": 0}).raised.mark
     missing = (run(function, {}).raised for function in (lambda x: x, first))
     assert len({raised.mark for raised in missing}) == 1
+
+
+@pytest.mark.parametrize("message", ["max() arg is an empty sequence", "max() iterable argument is empty"])
+def test_the_mark_of_a_message_is_the_same_in_each_python(message):
+    assert run(lambda x: max(x), {"x": []}).raised.mark == Raised("ValueError", message).mark
 
 
 def test_only_a_function_with_a_definition_of_its_own_has_its_parameters_named():
