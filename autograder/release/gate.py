@@ -62,7 +62,7 @@ class Secrets:
 
     answers: a pattern for each answer in instructors/answers.md.
     harmless: SHA-256 of third-party files, such as NumPy for the pages, and of the solutions that the book lends, and
-        the `content_digest` of zip files into which the build puts bytecode.
+        the `content_digest` of zip files that the build makes from some of them.
     """
 
     solutions: SecretBodies
@@ -108,7 +108,7 @@ def _third_party_digests(live: Path) -> set[str]:
         for file in (live / "assets.json", live / "bytecode" / "stored.json")
     )
     files = {file["sha256"] for file in assets.get("files", ())}
-    return files | {archive["with_bytecode"] for archive in bytecode.values()}
+    return files | set(bytecode.get("divided", {}).values())
 
 
 def _secrets(secret: Collection[str], public: Iterable[str], seed: int | None, repo: Path) -> Secrets:

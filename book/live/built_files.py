@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 
 from autograder.release.bundle import zipped
 from book.live.assets import PYODIDE_LOCK, lock_of_pyodide
-from book.live.bytecode.stored import with_bytecode
+from book.live.bytecode.stored import for_pages
 from book.live.self_study import all_chapters, unzipped
 
 IN_PAGE, CODEMIRROR = Path(__file__).with_name("in_page"), Path(__file__).with_name("codemirror")
@@ -107,9 +107,9 @@ def write_service_worker(out: Path) -> None:
 def python_files(python: dict[str, Path]) -> dict[str, bytes]:
     """Return the files from which a page starts Python, name -> content: those of other projects, and a lock file.
 
-    python: the files of other projects, name -> path. Some get bytecode instead of sources.
+    python: the files of other projects, name -> path. Two get bytecode instead of sources, and are divided.
     """
-    contents = {name: with_bytecode(name, path.read_bytes()) for name, path in python.items()}
+    contents = for_pages({name: path.read_bytes() for name, path in python.items()})
     return {**contents, PYODIDE_LOCK: lock_of_pyodide(contents)}
 
 

@@ -22,6 +22,7 @@ from autograder.release.lending import last_lent_chapter, lent_files, lent_sourc
 from book.live import assets
 from book.live.assets import PYODIDE_LOCK
 from book.live.built_files import OUT, copy_stored, store, write_all_chapters, write_scripts, write_service_worker
+from book.live.bytecode.stored import NAMES, REST
 from book.live.page_data import FRONT, KEY, for_front_page, for_map, for_page, for_progress, for_reports, live_pages
 
 MAP = "chapters/exercises"  # the page that lists all exercises, and marks those that pass
@@ -90,7 +91,7 @@ class Scripts:
                 "bundle": f"{up}/{page.bundle}",
                 "root": "../" * docname.count("/"),
                 "report": for_reports(app.config.report_to),
-                "python": [PYODIDE_LOCK, *_assets(when=None)],
+                "python": [PYODIDE_LOCK, NAMES, REST, *_assets(when=None)],
                 "drawing": _assets(when="figures"),
                 "bytes": _bytes_to_load(Path(app.outdir, OUT), self.folder, page.bundle),
             }
@@ -150,5 +151,5 @@ def _assets(when: str | None) -> list[str]:
 
 def _bytes_to_load(out: Path, folder: str, bundle: str) -> int:
     """Return how much the page's worker fetches before Python runs. The worker does not fetch modules of JavaScript."""
-    names = [PYODIDE_LOCK, *(name for name in _assets(when=None) if not name.endswith(".mjs"))]
+    names = [PYODIDE_LOCK, NAMES, *(name for name in _assets(when=None) if not name.endswith(".mjs"))]
     return sum((out / folder / "pyodide" / name).stat().st_size for name in names) + (out / bundle).stat().st_size

@@ -11,12 +11,13 @@ from book.live.bytecode import stored
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[2]
-STANDARD_LIBRARY, PACKAGES = "lib/python314.zip/", "lib/python3.14/site-packages/"  # folders of Pyodide
 NO_NODE = "Pyodide compiles the modules in Node. Install Node 20 or newer: `apt-get install nodejs` on Debian."
 
 
 def compiled(python: dict[str, bytes]) -> dict[str, bytes]:
-    """Return the bytecode of the modules that Python imports when a page starts, "ARCHIVE/MODULE.pyc" -> content.
+    """Return the bytecode of the modules that Python imports when a page starts: path in Pyodide -> content.
+
+    A library (.so) has no content, because it needs no compiling.
 
     python: Pyodide's files and the wheels, name -> content.
 
@@ -32,22 +33,14 @@ def compiled(python: dict[str, bytes]) -> dict[str, bytes]:
             (pyodide / name).write_bytes(content)
         command = ["node", str(FOLDER / "compile.mjs"), str(pyodide), str(ROOT), str(out)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        files = {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*.pyc")}
-    numpy = next(name for name in python if name.startswith("numpy-"))
-    places = {STANDARD_LIBRARY: "python_stdlib.zip", PACKAGES: numpy}
-    return {
-        f"{archive}/{file.removeprefix(place)}": content
-        for place, archive in places.items()
-        for file, content in files.items()
-        if file.startswith(place)
-    }
+        files = sorted(path for path in out.rglob("*") if path.is_file())
+        return {path.relative_to(out).as_posix(): path.read_bytes() for path in files}
 
 
 def main() -> None:
     python = {name: path.read_bytes() for name, path in assets.files().items()}
     bytecode = compiled(python)
-    archives = {member.partition("/")[0] for member in bytecode}
-    stored.save({name: python[name] for name in archives}, bytecode)
+    stored.save(python, bytecode)
     print(f"The bytecode of {len(bytecode)} modules is stored. `make` puts it into the pages.")
 
 

@@ -1,65 +1,90 @@
-"""The stored bytecode of modules that Python imports when a page starts; see README.md."""
+"""The stored bytecode of modules that Python imports when a page starts, and the rest of Python; see README.md."""
 
 import hashlib
 import io
 import json
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
 from pathlib import Path
 
 from autograder.release.gate import content_digest
 
 FILE = Path(__file__).with_name("stored.zip")
-# What only compilers and type checkers read. No page has any, and Python can import none of these files.
-NOT_FOR_PAGES = re.compile(r"^numpy/.*\.(?:pyi|pxd|pyx|h|c|a)$")
+# The beginning of an archive's name -> the folder in which Pyodide puts its modules.
+FOLDERS = {"python_stdlib": "lib/python314.zip", "numpy": "lib/python3.14/site-packages"}
+REST, NAMES = "rest.zip", "rest.json"
+MODULE = re.compile(r"(?P<name>[\w/-]+?)(/__init__)?(\.py|\.cpython-[\w-]+\.so)")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the date of every member, so that the same content gives the same bytes
 
 
-def save(archives: dict[str, bytes], bytecode: dict[str, bytes], file: Path = FILE) -> None:
-    """Write the bytecode, and beside it a JSON file that identifies each archive without and with it.
+def save(python: Mapping[str, bytes], bytecode: Mapping[str, bytes], file: Path = FILE) -> None:
+    """Write the bytecode, and beside it a JSON file that identifies the archives without and with it.
 
-    archives: the archives whose modules were compiled, name -> content. bytecode: "ARCHIVE/MODULE.pyc" -> content. The
-    JSON file has for each archive its "sha256" without bytecode, and its `content_digest` "with_bytecode".
+    python: Pyodide's files and the wheels, name -> content. bytecode: path in Pyodide -> content.
     """
-    file.write_bytes(_zipped(sorted(bytecode.items()), zipfile.ZIP_LZMA))
+    file.write_bytes(_zipped(bytecode, zipfile.ZIP_LZMA))
     digests = {
-        name: {
-            "sha256": hashlib.sha256(content).hexdigest(),
-            "with_bytecode": content_digest(_merged(name, content, file)),
-        }
-        for name, content in archives.items()
+        "sources": {name: hashlib.sha256(content).hexdigest() for name, content in _archives(python).items()},
+        "divided": {name: content_digest(content) for name, content in _divided(python, bytecode).items()},
     }
     file.with_suffix(".json").write_text(json.dumps(digests, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def with_bytecode(name: str, content: bytes, file: Path = FILE) -> bytes:
-    """Return an archive with the stored bytecode instead of its sources, or unchanged if none is stored for it."""
-    digests = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
-    known = digests.get(name, {}).get("sha256") == hashlib.sha256(content).hexdigest()
-    return _merged(name, content, file) if known else content
+def for_pages(python: Mapping[str, bytes], file: Path = FILE) -> dict[str, bytes]:
+    """Return Pyodide's files as a page gets them, name -> content.
+
+    The archives contain only the modules that the start needs, as bytecode. REST contains the other modules, and NAMES
+    lists them. If the stored bytecode is that of other archives, the archives stay as they are, and REST is empty.
+    """
+    sources = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))["sources"]
+    known = sources == {name: hashlib.sha256(content).hexdigest() for name, content in _archives(python).items()}
+    divided = _divided(python, _members(file.read_bytes())) if known else {REST: _zipped({})}
+    names = sorted(_name(path) for path in _members(divided[REST]))
+    return {**python, **divided, NAMES: json.dumps(names).encode()}
 
 
-def _merged(name: str, content: bytes, file: Path) -> bytes:
-    with zipfile.ZipFile(file) as stored:
-        members = [member for member in stored.namelist() if member.startswith(f"{name}/")]
-        bytecode = {member.removeprefix(f"{name}/"): stored.read(member) for member in members}
-    return _zipped(_replaced(content, bytecode), zipfile.ZIP_DEFLATED)
+def _archives(python: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {name: content for name, content in python.items() if name.startswith(tuple(FOLDERS))}
 
 
-def _replaced(content: bytes, bytecode: dict[str, bytes]) -> Iterator[tuple[str, bytes]]:
-    """Yield the members of a zip file that a page can use, each source that has bytecode replaced by it."""
+def _divided(python: Mapping[str, bytes], bytecode: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the archives with what the start of a page needs, and REST with the other modules under their paths.
+
+    What Python cannot import is left out, such as a header of C, except for a wheel's licences and metadata.
+    """
+    divided, rest = {}, {}
+    for name, content in _archives(python).items():
+        folder = next(folder for beginning, folder in FOLDERS.items() if name.startswith(beginning))
+        start = {}
+        for member, data in _members(content).items():
+            path = f"{folder}/{member}"
+            if f"{path}c" in bytecode:
+                start[f"{member}c"] = bytecode[f"{path}c"]
+            elif path in bytecode or ".dist-info/" in member:
+                start[member] = data
+            elif MODULE.fullmatch(member):
+                rest[path] = data
+        divided[name] = _zipped(start)
+    return {**divided, REST: _zipped(rest)}
+
+
+def _name(path: str) -> str:
+    """Return the name of the module with this path in Pyodide."""
+    member = next(path.removeprefix(f"{folder}/") for folder in FOLDERS.values() if path.startswith(folder))
+    match = MODULE.fullmatch(member)
+    assert match
+    return match["name"].replace("/", ".")
+
+
+def _members(content: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        for member in archive.namelist():
-            if NOT_FOR_PAGES.match(member):
-                continue
-            compiled = bytecode.get(f"{member}c")
-            yield (member, archive.read(member)) if compiled is None else (f"{member}c", compiled)
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
-def _zipped(members: Iterable[tuple[str, bytes]], compression: int) -> bytes:
+def _zipped(members: Mapping[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in members:
-            archive.writestr(zipfile.ZipInfo(name, EPOCH), content, compression)
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name, EPOCH), content, compression, compresslevel=9)
     return buffer.getvalue()

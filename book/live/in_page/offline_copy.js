@@ -9,7 +9,7 @@ let watcher; // of the files that the page loads later, such as the pictures tha
 /** Asks a service worker to cache what this page needs. We start after the first run, add matplotlib after the
     first figure, and add the book's functions after the reader has borrowed one. */
 export async function cacheForOffline() {
-  const scripts = ["worker.js", "own_solutions.py", "exercise_run.py", "steps.py", "progress.js", "progress_file.js"];
+  const scripts = ["worker.js", "own_solutions.py", "exercise_run.py", "rest.py", "steps.py", "progress.js", "progress_file.js"];
   if (python.hasTried) scripts.push("slicing.py", "cell_run.py");
   const packages = python.hasDrawn ? [...config.python, ...config.drawing] : config.python;
   const files = [...scripts, ...packages.map((name) => `pyodide/${name}`)];

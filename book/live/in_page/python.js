@@ -40,7 +40,7 @@ class Python {
         else if (data.id === undefined) reject(new NotLoaded(data.text));
         else this.settle(data);
       };
-      const [assets, ...drivers] = ["pyodide/", "own_solutions.py", "exercise_run.py", "steps.py"].map((path) => new URL(path, here).href);
+      const [assets, ...drivers] = ["pyodide/", "own_solutions.py", "exercise_run.py", "rest.py", "pyodide/rest.json", "steps.py"].map((path) => new URL(path, here).href);
       const cache = this.hasFailed ? "reload" : "default";
       this.worker.postMessage({ kind: "start", assets, drivers, cache, patience: PATIENCE, bundle: address(config.bundle) });
       this.arrived = 0;

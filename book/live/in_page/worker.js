@@ -30,17 +30,37 @@ function reportSilence(patience) {
 /** Fetches a file, and reports each part that arrives. It also reports a file that does not come, because Pyodide would
     wait for it forever. The browser stores the compiled form of a response from the network only, so we read a copy. */
 async function fetchAndReport(request, options) {
-  const name = String(request.url ?? request).split("/").at(-1);
-  const missing = (reason) => postMessage({ kind: "missing", text: `${name}: ${reason}` });
+  const address = String(request.url ?? request);
   const failed = (error) => {
-    missing("the connection to the server of the book failed");
+    reportMissing(address, NO_CONNECTION);
     throw error;
   };
   loading++;
   const response = await fetchFile(request, { ...options, cache }).catch(failed);
-  if (!response.ok) missing(`the server of the book answers with the error ${response.status}`);
+  if (!response.ok) reportMissing(address, answersWith(response));
   reportParts(response.clone().body?.getReader()).catch(failed);
   return response;
+}
+
+const NO_CONNECTION = "the connection to the server of the book failed";
+const answersWith = ({ status }) => `the server of the book answers with the error ${status}`;
+
+/** Reports a file that cannot be loaded. The page then ends this worker. */
+function reportMissing(address, reason) {
+  postMessage({ kind: "missing", text: `${address.split("/").at(-1)}: ${reason}` });
+}
+
+/** Returns the bytes of a file that Python needs at once, because it cannot wait for a promise. */
+function fetchNow(address) {
+  const request = new XMLHttpRequest();
+  request.open("GET", address, false);
+  request.responseType = "arraybuffer";
+  try {
+    request.send();
+  } catch {} // the status is then 0
+  if (request.status === 200) return request.response;
+  reportMissing(address, request.status ? answersWith(request) : NO_CONNECTION);
+  throw new Error(`${request.status} ${address}`);
 }
 
 async function reportParts(reader) {
@@ -67,6 +87,20 @@ function writeModules(addresses, sources) {
   addresses.forEach((address, i) => python.FS.writeFile(`/course/in_page/${address.split("/").at(-1)}`, sources[i]));
 }
 
+/** Makes a file whose bytes are loaded when Python opens it for the first time. */
+function mount(path, address) {
+  python.FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
+  python.FS.writeFile(path, "");
+  const { node } = python.FS.lookupPath(path);
+  const { stream_ops } = node;
+  const open = () => {
+    const bytes = new Uint8Array(fetchNow(address));
+    node.stream_ops = stream_ops;
+    python.FS.writeFile(path, bytes, { canOwn: true });
+  };
+  node.stream_ops = { ...stream_ops, open };
+}
+
 /** Returns a function that calls a Python function with JSON, and returns the JSON of its answer. */
 const withJson = (name) => python.runPython(`lambda job: json.dumps(${name}(json.loads(job)))`);
 
@@ -80,7 +114,9 @@ async function start({ assets, bundle, drivers }) {
   python = loaded;
   python.unpackArchive(zip, "zip", { extractDir: "/course" });
   writeModules(drivers, sources);
-  python.runPython("import json, os, sys; sys.path.insert(0, '/course'); os.chdir('/course'); from in_page import exercise_run");
+  mount("/course/in_page/rest.zip", `${assets}rest.zip`);
+  python.runPython("import json, os, sys; sys.path.insert(0, '/course'); os.chdir('/course'); from in_page import exercise_run, rest");
+  python.runPython("rest.install()");
   check = withJson("exercise_run.run");
   python.pyimport("in_page.steps").watch((step) => postMessage({ kind: "step", step }));
 }
