@@ -7,7 +7,7 @@ of its feedback. A page with exercises gets a zip file with `check` and the publ
 
 import re
 from functools import cache, partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -27,7 +27,7 @@ from book.live.built_files import ALL, OUT, store
 from book.live.page_data import FRONT, KEY, FrontPage, LivePage, version
 from book.live.page_needs import given_cells, module_of, used_functions
 from book.live.page_scripts import PROGRESS, Scripts, last_lent
-from book.live.self_study import helper_functions, study_files, with_other_keys
+from book.live.self_study import helper_functions, read_late, study_files, with_other_keys
 from check import key
 from check.checking import Checked, tried
 
@@ -64,6 +64,7 @@ def read_page(app: Sphinx, doctree: nodes.document) -> None:
     for place, (cell, _) in enumerate(zip(_given(doctree), about_cells, strict=True)):
         cell["ids"].append(f"cell-{place}")
     files = study_files(released, chapter)
+    late = read_late(files)
     page = LivePage(
         chapter=name,
         number=chapter.number,
@@ -92,6 +93,8 @@ def read_page(app: Sphinx, doctree: nodes.document) -> None:
         },
         modules={exercise.name: module_of(exercise) for exercise in exercises.values()},
         bundle=store(app, f"{name}.zip", zipped(files)),
+        start=store(app, f"{name}-start.zip", zipped({path: files[path] for path in files.keys() - late.keys()})),
+        data={path: store(app, PurePosixPath(path).name, content) for path, content in late.items()},
         bundle_with_other_keys=store(app, f"{name}-alone.zip", zipped(with_other_keys(files, exercises.values()))),
         notebook=store(app, f"{name}.ipynb", files[f"{name}.ipynb"]),
     )
@@ -112,7 +115,7 @@ def _read_front_page(app: Sphinx, stub_cell: nodes.container) -> None:
         version=version(stub_cell.astext()),
         setup=first_exercise.SETUP,
         sections={section: f"{first_exercise.CHAPTER}.html#{nodes.make_id(section)}"},
-        bundle=store(app, "first.zip", first_exercise.bundle()),
+        start=store(app, "first.zip", first_exercise.bundle()),
     )
 
 

@@ -28,6 +28,8 @@ class LivePage:
     uses: name of an exercise -> the functions of earlier chapters that it uses.
     needs: name of an exercise -> all exercises that must be solved before it runs.
     modules: name of an exercise -> the module of solutions/ with its reference.
+    start: name of a stored zip file, with what the page's Python needs of the chapter at its start.
+    data: path in the chapter's bundle -> name of a stored file, which that Python loads when it opens the path.
     bundle, bundle_with_other_keys, notebook: names of stored files.
     """
 
@@ -45,6 +47,8 @@ class LivePage:
     uses: dict[str, list[str]]
     needs: dict[str, list[str]]
     modules: dict[str, str]
+    start: str
+    data: dict[str, str]
     bundle: str
     bundle_with_other_keys: str
     notebook: str
@@ -59,14 +63,14 @@ class FrontPage:
     """The page with the first exercise, which belongs to no chapter.
 
     name, version: of the exercise. setup: a source. sections: title -> address of the section that explains it.
-    bundle: name of a stored file.
+    start: name of a stored zip file, with what the page's Python needs.
     """
 
     name: str
     version: str
     setup: str
     sections: dict[str, str]
-    bundle: str
+    start: str
 
 
 def version(stub: str) -> str:

@@ -60,8 +60,10 @@ class Scripts:
         if last:
             self.lent["package"] = store(app, "lent.zip", zipped(lent_files(last)))
             self.lent["sources"] = store(app, "lent.json", lent_sources(last))
-        stored = {name for page in pages.values() for name in (page.bundle, page.notebook)}
-        stored |= {data[FRONT].bundle for data in env.metadata.values() if FRONT in data}
+        stored = {
+            name for page in pages.values() for name in (page.bundle, page.start, page.notebook, *page.data.values())
+        }
+        stored |= {data[FRONT].start for data in env.metadata.values() if FRONT in data}
         copy_stored(app, stored | set(self.lent.values()))
         self.folder = _write_scripts_if_possible(app)
         changed = []
@@ -88,17 +90,19 @@ class Scripts:
         metadata = app.env.metadata[docname]
         if page := metadata.get(KEY) or metadata.get(FRONT):
             config |= {
-                "bundle": f"{up}/{page.bundle}",
+                "start": f"{up}/{page.start}",
+                "data": {},
                 "root": "../" * docname.count("/"),
                 "report": for_reports(app.config.report_to),
                 "python": [PYODIDE_LOCK, NAMES, REST, *_assets(when=None)],
                 "drawing": _assets(when="figures"),
-                "bytes": _bytes_to_load(Path(app.outdir, OUT), self.folder, page.bundle),
+                "bytes": _bytes_to_load(Path(app.outdir, OUT), self.folder, page.start),
             }
         if chapter := metadata.get(KEY):
             lent = {key: f"{up}/{file}" for key, file in self.lent.items()}
             config |= {
                 "notebook": f"{up}/{chapter.notebook}",
+                "data": {path: f"{up}/{file}" for path, file in chapter.data.items()},
                 "lent": config["lent"] | lent if lent else None,
             }
             pages = {"mistakes": MISTAKES, "progress": PROGRESS}
@@ -149,7 +153,7 @@ def _assets(when: str | None) -> list[str]:
     return [file["name"] for file in assets.lock()["files"] if file.get("when") == when]
 
 
-def _bytes_to_load(out: Path, folder: str, bundle: str) -> int:
+def _bytes_to_load(out: Path, folder: str, start: str) -> int:
     """Return how much the page's worker fetches before Python runs. The worker does not fetch modules of JavaScript."""
     names = [PYODIDE_LOCK, NAMES, *(name for name in _assets(when=None) if not name.endswith(".mjs"))]
-    return sum((out / folder / "pyodide" / name).stat().st_size for name in names) + (out / bundle).stat().st_size
+    return sum((out / folder / "pyodide" / name).stat().st_size for name in names) + (out / start).stat().st_size

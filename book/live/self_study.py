@@ -60,6 +60,14 @@ def study_files(files: dict[str, bytes], chapter: Chapter) -> dict[str, bytes]:
     }
 
 
+def read_late(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the files of a chapter's bundle that a page need not load before an exercise or a cell reads them.
+
+    These are answer keys and other data, and the notebook, which no page reads.
+    """
+    return {path: content for path, content in files.items() if path.endswith((".npz", ".ipynb"))}
+
+
 def with_other_keys(files: dict[str, bytes], exercises: Iterable[Exercise]) -> dict[str, bytes]:
     """Return a chapter's bundle for studying alone with keys from SEED instead of the released ones."""
     for exercise in exercises:

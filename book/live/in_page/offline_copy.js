@@ -15,7 +15,7 @@ export async function cacheForOffline() {
   const files = [...scripts, ...packages.map((name) => `pyodide/${name}`)];
   const lent = python.hasBorrowed ? [address(config.lent.package)] : [];
   const loaded = performance.getEntriesByType("resource").map(({ name }) => name.split("#")[0]);
-  const page = [location.href.split("#")[0], ...[config.bundle, config.notebook, config.progress].filter(Boolean).map(address)];
+  const page = [location.href.split("#")[0], ...[config.start, ...Object.values(config.data), config.notebook, config.progress].filter(Boolean).map(address)];
   const addresses = [...new Set([...page, ...files.map((path) => new URL(path, here).href), ...lent, ...loaded])];
   if (!navigator.serviceWorker || cached === addresses.join()) return;
   cached = addresses.join();

@@ -42,7 +42,8 @@ class Python {
       };
       const [assets, ...drivers] = ["pyodide/", "own_solutions.py", "exercise_run.py", "rest.py", "pyodide/rest.json", "steps.py"].map((path) => new URL(path, here).href);
       const cache = this.hasFailed ? "reload" : "default";
-      this.worker.postMessage({ kind: "start", assets, drivers, cache, patience: PATIENCE, bundle: address(config.bundle) });
+      const data = Object.fromEntries(Object.entries(config.data).map(([path, file]) => [path, address(file)]));
+      this.worker.postMessage({ kind: "start", assets, data, drivers, cache, patience: PATIENCE, chapter: address(config.start) });
       this.arrived = 0;
       this.show(0);
     }).catch((error) => {

@@ -1,6 +1,6 @@
 /* The worker of a page, with the page's one Python.
 
-   It takes {kind: "start", assets, bundle, drivers, cache, patience} once, and then any number of {id, job, tried, lent}. With `tried` the
+   It takes {kind: "start", assets, chapter, data, drivers, cache, patience} once, and then any number of {id, job, tried, lent}. With `tried` the
    job is a cell of the book, for which the worker loads matplotlib if the code needs it. With `lent`, an address, the job
    uses functions of the book's, which the worker loads from there. It answers {kind: "arrived", bytes} while it loads
    files, {kind: "missing", text} if a file cannot be loaded, {kind: "ready"}, {kind: "loading", id} and {kind: "loaded", id}
@@ -104,16 +104,17 @@ function mount(path, address) {
 /** Returns a function that calls a Python function with JSON, and returns the JSON of its answer. */
 const withJson = (name) => python.runPython(`lambda job: json.dumps(${name}(json.loads(job)))`);
 
-async function start({ assets, bundle, drivers }) {
+async function start({ assets, chapter, data, drivers }) {
   const { loadPyodide } = await import(`${assets}pyodide.mjs`);
   const [loaded, zip, sources] = await Promise.all([
     loadPyodide({ indexURL: assets, packages: ["numpy"] }),
-    load(bundle).then((response) => response.arrayBuffer()),
+    load(chapter).then((response) => response.arrayBuffer()),
     texts(drivers),
   ]);
   python = loaded;
   python.unpackArchive(zip, "zip", { extractDir: "/course" });
   writeModules(drivers, sources);
+  Object.entries(data).forEach(([path, address]) => mount(`/course/${path}`, address));
   mount("/course/in_page/rest.zip", `${assets}rest.zip`);
   python.runPython("import json, os, sys; sys.path.insert(0, '/course'); os.chdir('/course'); from in_page import exercise_run, rest");
   python.runPython("rest.install()");

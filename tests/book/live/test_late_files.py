@@ -12,8 +12,9 @@ from tests.book.live.test_offline_copy import KEPT
 pytestmark = pytest.mark.book
 
 IMPORTS = """import decimal, json.tool, unittest.mock
-print(decimal.Decimal("0.1") + 1, np.ma.masked_less([1, 2], 2).sum(), np.fft.fft([1, 1])[0].real)
+print(decimal.Decimal("0.1") + 1, np.polynomial.Polynomial([1, 1])(1), np.fft.fft([1, 1])[0].real)
 """
+PASSES_SOFTMAX_ON = "def attention_weights(queries, keys):\n    return softmax(queries @ keys.T)\n"
 
 
 class Recording(Handler):
@@ -38,16 +39,24 @@ def recorded_page(book, browser):
 
 
 def late(requested):
-    return [name for name in requested if name == "rest.zip"]
+    return [name for name in requested if name.endswith(".npz") or name == "rest.zip"]
 
 
-def test_a_page_loads_modules_that_code_imports(recorded_page):
+def test_a_page_loads_the_key_of_the_exercise_that_runs_and_modules_that_code_imports(recorded_page):
     page, requested = recorded_page, Recording.requested
     assert not page.run("softmax", RIGHT.replace("axis=-1", "axis=0")).passes
-    assert late(requested) == []
-    assert page.run("softmax", IMPORTS + RIGHT).shown.startswith("1.1 2 2.0\n")
+    assert late(requested) == ["softmax.npz"]
+    assert page.run("softmax", IMPORTS + RIGHT).shown.startswith("1.1 2.0 2.0\n")
     assert page.run("softmax", RIGHT).passes
-    assert late(requested) == ["rest.zip"]
+    assert late(requested) == ["softmax.npz", "rest.zip"]
+
+
+@only_in_chromium
+def test_a_failing_exercise_loads_the_keys_of_those_that_it_calls(recorded_page):
+    page = recorded_page
+    page.write("softmax", RIGHT.replace("axis=-1", "axis=0"))
+    assert "softmax" in page.run("attention_weights", PASSES_SOFTMAX_ON).shown
+    assert late(Recording.requested) == ["attention_weights.npz", "softmax.npz"]
 
 
 @only_in_chromium
@@ -57,6 +66,9 @@ def test_late_files_are_there_offline_before_python_needed_them(book, browser):
         page.open()
         assert page.run("softmax", RIGHT).passes
         (rest,) = (book / "_build" / "html" / "_static" / "live").glob("*/pyodide/rest.zip")
-        browser.wait(KEPT.format(f"/{rest.relative_to(book / '_build' / 'html')}"))
+        (key,) = (book / "_build" / "html" / "_static" / "live").glob("attention_weights-*.npz")
+        for file in (rest, key):
+            browser.wait(KEPT.format(f"/{file.relative_to(book / '_build' / 'html')}"))
     page.open()
-    assert page.run("softmax", IMPORTS + RIGHT).shown.startswith("1.1 2 2.0\n")
+    assert page.run("softmax", IMPORTS + RIGHT).shown.startswith("1.1 2.0 2.0\n")
+    assert page.run("attention_weights", PASSES_SOFTMAX_ON).shown

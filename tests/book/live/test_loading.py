@@ -64,8 +64,10 @@ OTHER_FAULT = pytest.mark.thorough("another fault of the server; the page report
         ),
         (".whl", Faulty.broken_off, "the connection to the server of the book failed"),
         pytest.param(".whl", Faulty.stalled, "nothing has arrived for 2 seconds", marks=OTHER_FAULT),
+        (".npz", Faulty.not_found, ".npz: the server of the book answers with the error 404"),
+        pytest.param(".npz", Faulty.broken_off, "the connection to the server of the book failed", marks=OTHER_FAULT),
     ],
-    ids=["missing", "broken off", "stalled"],
+    ids=["missing", "broken off", "stalled", "missing key", "broken off key"],
 )
 def test_a_file_that_does_not_come_is_reported_and_can_be_loaded_again(browser, faulty_site, file, fault, reason):
     Faulty.file, Faulty.fault = file, fault
