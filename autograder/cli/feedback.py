@@ -36,8 +36,8 @@ def run(options: Namespace) -> int:
         known = known_students(gradebook, load_roster(options.course))
     included, missing = zip_feedback(known, options.course, chapter, options.to, options.output)
     for reason in dict.fromkeys(missing.values()):
-        students = [shown(student) for student, its_reason in missing.items() if its_reason == reason]
-        print(f"skipped: {', '.join(students)}: {reason}")
+        students = (shown(student) for student, its_reason in missing.items() if its_reason == reason)
+        print(f"skipped: {listed(students, MAX_NAMES)}: {reason}")
     if nothing := sorted(enrolled(known) - {*included, *missing}):
         print(f"no page, because the course has no submission by them: {listed(map(shown, nothing), MAX_NAMES)}")
     print(f"{options.output}: the feedback of {count(len(included), 'student')}")
