@@ -67,7 +67,7 @@ def write_pages(
     students.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)
     environment = _environment()
-    common = {"title": title, "chapter": group.chapter}
+    common: dict[str, Any] = {"title": title, "chapter": group.chapter}
     template = environment.get_template("student.html.j2")
     pages = {
         page_name(entry.student): template.render(common, entry=entry, name=group.names.get(entry.student, ""))
