@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 from nbformat.notebooknode import NotebookNode
 
 from autograder.authoring.exercise import Exercise
@@ -25,6 +26,7 @@ from autograder.release.notebook import MAY_RAISE, source_notebook
 from check.key import Key
 from check.messages import without_emphasis
 from check.predictions import ORDER
+from check.values import pack
 from check.words import count, did_you_mean
 
 N_SEEDS = 5  # of the keys that must give the same points
@@ -186,6 +188,7 @@ def key_faults(exercise: Exercise, *, thorough: bool = True) -> Iterator[str]:
         yield f"{exercise.name}: no answer key can be made: {type(error).__name__}: {error}"
         return
     yield from raising_faults(exercise, key)
+    yield from promise_faults(exercise, key)
 
 
 def raising_faults(exercise: Exercise, key: Key) -> Iterator[str]:
@@ -198,3 +201,15 @@ def raising_faults(exercise: Exercise, key: Key) -> Iterator[str]:
                 f"{exercise.name}: the reference raises {raised.type} on the case {case.name!r}, so every answer that "
                 f"raises passes it; if raising is the right answer, announce it in the docstring"
             )
+
+
+def promise_faults(exercise: Exercise, key: Key) -> Iterator[str]:
+    """Yield what a key's cases ask for and the docstring does not promise."""
+    asks = {
+        "dtype": lambda case: any(array.dtype == np.float32 for array in pack(case.inputs)[1]),
+        "zero": lambda case: re.search("(sees?|attends? to) nothing", case.name),
+    }
+    for word, asks_for in asks.items():
+        case = next(filter(asks_for, key.cases), None)
+        if case and word not in (exercise.reference.__doc__ or ""):
+            yield f"{exercise.name}: the docstring lacks the word “{word}”, for which the case {case.name!r} asks"

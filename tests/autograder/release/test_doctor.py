@@ -3,6 +3,7 @@
 import importlib
 import re
 
+import numpy as np
 import pytest
 
 from autograder.authoring.exercise import Exercise
@@ -133,6 +134,20 @@ def test_cases_that_raise_are_a_sentence():
     for thorough in (True, False):
         (sentence,) = doctor.key_faults(exercise, thorough=thorough)
         assert sentence.startswith("halves_evens: no answer key can be made: AttributeError")
+
+
+def test_a_docstring_that_promises_too_little_is_a_sentence():
+    exercise = Exercise(halves_evens, outputs={"half": ""}, section="Halves")
+
+    @exercise.cases("the idea", points=1)
+    def _(draw):
+        for name in ("a query that sees nothing", "another number"):
+            yield name, {"number": np.full(3, 2, np.float32)}
+
+    assert list(doctor.key_faults(exercise, thorough=False)) == [
+        f"halves_evens: the docstring lacks the word “{word}”, for which the case 'a query that sees nothing' asks"
+        for word in ("dtype", "zero")
+    ]
 
 
 def test_a_cell_that_raises_is_found_by_running_the_notebook(copy, monkeypatch, capfd):
