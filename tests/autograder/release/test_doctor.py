@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.make_key import PUBLIC_SEED, make_key
 from autograder.chapter.chapter import read_chapter
 from autograder.cli.main import main
 from autograder.layout import REPO, chapter_names
@@ -144,7 +145,7 @@ def test_a_docstring_that_promises_too_little_is_a_sentence():
         for name in ("a query that sees nothing", "another number"):
             yield name, {"number": np.full(3, 2, np.float32)}
 
-    assert list(doctor.key_faults(exercise, thorough=False)) == [
+    assert list(doctor.promise_faults(exercise, make_key(exercise, PUBLIC_SEED))) == [
         f"halves_evens: the docstring lacks the word “{word}”, for which the case 'a query that sees nothing' asks"
         for word in ("dtype", "zero")
     ]
