@@ -218,7 +218,7 @@ def test_students_of_the_other_platform_are_named_in_one_line(canvas_class, run,
     run("collect", CHAPTER, "download.zip", "--table", "worksheet.csv")
     run("grade", CHAPTER)
     code, printed = run("feedback", CHAPTER, "--to", "canvas", "--output", "back.zip")
-    assert code == 1 and "skipped: 4711, 4712: not collected from Canvas\n" in printed
+    assert code == 1 and "skipped: 4711 and 4712: not collected from Canvas\n" in printed
 
 
 def test_withdrawn_students_get_no_feedback_file(canvas_class, run, tmp_path):
