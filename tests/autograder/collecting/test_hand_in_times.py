@@ -67,7 +67,7 @@ def test_a_file_that_is_no_notebook_has_a_time_too(course, zipped, due, capsys):
     collect(course, zipped({"eve_LATE_3_13_essay.pdf": b"later, and no notebook"}), capsys)
     assert stamps(course) == times
     assert main(["due", CHAPTER, "--at", "2026-02-05", "--course", str(course)]) == 0
-    assert "collect Canvas's download again: 1, 2, 3\n" in capsys.readouterr().out
+    assert "collect Canvas's download again: 1, 2 and 3\n" in capsys.readouterr().out
 
 
 def test_a_due_date_may_be_set_after_collecting(course, zipped, capsys):
