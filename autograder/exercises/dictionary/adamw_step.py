@@ -113,14 +113,14 @@ wrong(
     ),
 )("""
     corrects the decay like the moments
-    You multiply the decay by a step size that contains the bias correction of the moments. The decay has nothing to
-    correct: its share is decay times the learning rate itself.""")  # fmt: skip
+    You multiply the decay by a step size that contains the bias correction of the moments. The decay needs no
+    correction: its share is decay times the plain learning rate.""")  # fmt: skip
 
 
 @adamw_step.mistake("divides the decay by Adam's root")
 def in_the_numerator(params, gradients, moments, step, learning_rate, decay, beta_1=0.9, beta_2=0.95, eps=1e-8):
-    """You add decay times the parameter to the mean of the gradients. The moments are right, but Adam's root then
-    divides the decay, too, so weights with large gradients hardly shrink. Keep the decay out of the fraction."""
+    """You add decay times the parameter to the mean of the gradients. The moments are right, but the decay is then
+    divided by Adam's root, too, so weights with large gradients hardly shrink. Keep the decay out of the fraction."""
     moved, moments = adam_step(params, gradients, moments, step, learning_rate, beta_1, beta_2, eps)
 
     def pulled(new, old, squares):

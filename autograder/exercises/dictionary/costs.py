@@ -125,13 +125,13 @@ wrong("no_attending", added_up, attending=0)("""
     and one with the values: d_model multiplications for each token in both, for all heads together.""")
 wrong("keys_alone", lambda sizes, length: added_up(sizes, length, attending=sizes["d_model"] * length))("""
     counts half of the attention
-    You count half of the attention's products. The newest token needs one with all keys and one with all values. The
-    mask saves none of them, because this token sees all others.""")
+    You count half of the attention's multiplications. The newest token needs a product with all keys and one with all
+    values. The mask saves nothing, because the newest token sees all others.""")
 
 
 wrong("look_up", lambda sizes, length: added_up(sizes, length, scoring=2 * sizes["vocab"] * sizes["d_model"]))("""
     counts the look-up as a product
-    Your operations count the table twice. The look-up copies a row and multiplies nothing; only the scores are a
+    Your operations count the table twice. The look-up copies a row and multiplies nothing. Only the scores are a
     product with the table.""")
 
 
@@ -164,14 +164,14 @@ wrong("cache_of_heads", lambda sizes, length: added_up(sizes, length, cached=2 *
 
 @costs.mistake("keeps a single head")
 def cache_of_one_head(sizes, length):
-    """Your cache holds keys and values of a single head. Each of the n_groups heads of keys has its own."""
+    """Your cache holds keys and values of a single head. The model has n_groups such heads."""
     return added_up(sizes, length, cached=2 * (sizes["d_model"] // sizes["n_heads"]) * length)
 
 
 @costs.mistake("takes n_groups for the heads of a group")
 def groups_as_divisor(sizes, length):
-    """You divide n_heads by n_groups. That is how many heads of queries share a group. The model has n_groups heads of
-    keys and of values."""
+    """You count n_heads / n_groups heads of keys and values. That is how many heads of queries share a group. There are
+    n_groups heads of keys, and as many of values."""
     return added_up(sizes | {"n_groups": sizes["n_heads"] // sizes["n_groups"]}, length)
 
 

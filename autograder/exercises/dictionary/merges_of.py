@@ -79,9 +79,9 @@ wrong(
         {pair: n * (len(tokens) - len(reference.joined(tokens, pair))) for pair in pairwise(tokens)}
     ),
 )("""
-    counts the pairs that can be joined
-    In three equal letters, you count the pair once, because only one of its places can be joined. Count all neighbours:
-    each letter of the three is a neighbour of the next, so the pair counts twice.""")
+    counts overlapping pairs once
+    In a row of three equal letters, you count the pair once, because only one of its places can be joined. Count all
+    neighbours: the first and second letter are a pair, and so are the second and third.""")
 
 
 @merges_of.mistake("counts the pairs once for all")
@@ -97,8 +97,8 @@ def counted_once(counts, n_merges):
 
 wrong("two_for_each_count", by_counting, at_once=2)("""
     takes two pairs from one count
-    You take the two most frequent pairs of each count. The first merge changes how often the second pair occurs, and
-    makes new pairs. Count again after each merge.""")
+    You take the two most frequent pairs of each count. But the first merge makes new pairs, and can change how often
+    the second pair occurs. Count again after each merge.""")
 
 
 @merges_of.mistake("joins tokens that are used already")

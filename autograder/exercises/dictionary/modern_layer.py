@@ -98,8 +98,8 @@ wrong(
     texts=[("np.repeat(shared, n_heads // n_groups, axis=-3)", "shared[..., np.arange(n_heads) // n_groups, :, :]")],
 )("""
     divides the number of a head by n_groups
-    In your layer head h reads the keys of group h // n_groups. A group has n_heads // n_groups heads, so head h belongs
-    to group h // (n_heads // n_groups).""")
+    In your layer, head h reads the keys of group h // n_groups. Divide h by the number of heads in a group, not by the
+    number of groups.""")
 wrong("sees_next", changed, causal_mask=lambda length: np.tri(length, k=1, dtype=bool))("""
     sees the next token
     A token of your layer sees the one after it. The mask hides everything *above* the diagonal.""")
@@ -125,10 +125,10 @@ wrong(
     texts=[("attention(queries,", "attention(queries * queries.dtype.type((d_key / n_heads) ** 0.5),")],
 )("""
     divides the scores by the root of the number of heads
-    You divide the scores by the root of n_heads. They are sums over d_key numbers, so divide by the root of d_key.""")
+    You divide the scores by the root of n_heads. Each is a sum of d_key products: divide it by the root of d_key.""")
 wrong("multiplied", changed, texts=[("attention(queries,", "attention(queries * queries.dtype.type(d_key),")])("""
     multiplies the scores by the root of d_key
-    You multiply the scores by the root of d_key, or divide by one over it. Divide by the root.""")
+    You multiply the scores by the root of d_key, or divide them by its inverse. Divide them by the root itself.""")
 wrong("added_to_normed", changed, texts=[("hidden = x + merged", "hidden = normed + merged")])("""
     adds to the normalised rows
     You add the attention's output to the *normalised* rows. The stream goes on as it came: add it to x.""")
@@ -154,13 +154,13 @@ wrong("second_norm_forgotten", changed, texts=[("swiglu(normed_hidden,", "swiglu
 
 wrong("with_layer_norm", changed, rms_norm=lambda x, gain: layer_norm(x, gain, np.zeros_like(gain)))("""
     subtracts the mean of each row
-    Your norm subtracts the mean, as layer norm does. RMSNorm only divides by the root of the mean square.""")
+    Your norms subtract the mean, as layer norm does. RMSNorm only divides by the root of the mean square.""")
 wrong("gain_plus_one", changed, rms_norm=lambda x, gain: reference.rms_norm(x, 1 + gain))("""
     adds one to the gains
-    You multiply the normalised rows by 1 + gain, as some models do whose gains begin at zero. These gains begin at one:
+    You multiply the normalised rows by 1 + gain, as models do whose gains begin at zero. These gains begin at one:
     multiply by the gain itself.""")
 wrong("eps_of_1e-6", changed, rms_norm=lambda x, gain: reference.rms_norm(x, gain, 1e-6))("""
-    has another eps
+    uses another eps
     The eps of your norms is 1e-6, as in some models. Keep the default of `rms_norm`, 1e-5.""")
 
 

@@ -87,8 +87,8 @@ wrong(
     texts=[("grad_output + grad_through", "grad_through"), ("grad_hidden + grad_through", "grad_through")],
 )("""
     forgets what goes straight through both sums
-    Your gradients come only through the sub-layers. Each of the two sums also passes the gradient that arrives at it on
-    as it is.""")
+    Your gradient of x comes only through the sub-layers. At each of the two sums, a copy of the gradient also goes
+    straight through.""")
 wrong(
     "skips_the_middle",
     changed,
@@ -123,7 +123,7 @@ wrong(
     ],
 )("""
     sends the straight path through the second norm
-    You add the gradient of the output to what comes back from the feed-forward, and take the sum back through the norm.
+    You add the gradient of the output to what comes back from the feed-forward, and send the sum back through the norm.
     The straight path goes around the norm: go back through the norm first, and then add.""")
 
 
@@ -183,8 +183,8 @@ def gains_exchanged(grad_output, cache):
 
 @modern_layer_backward.mistake("leaves the gains without a gradient")
 def gains_at_rest(grad_output, cache):
-    """The gradients of both gains are zero, so they would never learn. `rms_norm_backward` returns them as its second
-    result."""
+    """Your gradients of both gains are zero, so the gains would never learn. `rms_norm_backward` returns a gain's
+    gradient as its second result."""
     grad_x, grads = reference.modern_layer_backward(grad_output, cache)
     return grad_x, grads | {name: np.zeros_like(grad) for name, grad in grads.items() if name.startswith("norm")}
 

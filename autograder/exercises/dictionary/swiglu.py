@@ -65,7 +65,7 @@ wrong(
     )(x, params),
 )("""
     uses gelu as the gate
-    Your gate is gelu, which has nearly the shape of silu. That is GEGLU. Silu is the gate times its *sigmoid*.""")
+    Your gate is gelu, whose curve is close to that of silu. That is GEGLU. Silu is the gate times its *sigmoid*.""")
 wrong("tanh_gate", lambda x, params: with_gate(lambda gate, up: np.tanh(gate) * up)(x, params))("""
     uses a hyperbolic tangent as the gate
     Your gate is a hyperbolic tangent. Its values go from -1 to 1 and never grow. Silu is the gate times its
@@ -83,13 +83,13 @@ wrong(
     lambda x, params: with_gate(lambda gate, up: gate * up * reference.sigmoid(gate * up))(x, params),
 )("""
     applies silu to the product
-    You multiply the two copies first, and apply silu to their product. Apply silu to the gate alone, and then multiply
-    it by the other copy.""")
+    You multiply the two copies first, and apply silu to their product. Apply silu to the gate alone, and multiply the
+    result by the other copy.""")
 
 
 @swiglu.mistake("overflows far from zero")
 def overflowing(x, params):
-    """exp(-g) is infinite for g below -709, and your formula then computes infinity over infinity or 0 times infinity.
+    """exp(x) is infinite for x above 709, and your formula then computes infinity over infinity or 0 times infinity.
     Use the hyperbolic tangent, or exponentials of negative numbers only."""
 
     def opening(gate, up):

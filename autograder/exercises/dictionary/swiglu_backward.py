@@ -156,8 +156,8 @@ def averaged(grad_output, cache):
 
 @swiglu_backward.mistake("overflows far from zero")
 def overflowing(grad_output, cache):
-    """exp(-g) is infinite for g below -709, and your slope then is infinity over infinity, or 0 times infinity. Compute
-    the slope from the sigmoid, which is 0 there."""
+    """exp(x) is infinite for x above 709, and your slope is then NaN, for example infinity over infinity. Compute the
+    slope from the sigmoid, which stays between 0 and 1."""
     with np.errstate(over="ignore", invalid="ignore"):
         small = np.exp(-cache[1])
         slope = (1 + small + cache[1] * small) / (1 + small) ** 2

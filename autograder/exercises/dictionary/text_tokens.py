@@ -89,8 +89,8 @@ def in_one_pass(text, merges):
 
 @text_tokens.mistake("chooses the longest tokens")
 def longest_match(text, merges):
-    """You choose among the known tokens: the longest one from the left, or as few as possible. Byte-pair encoding
-    replays the merges, which may end elsewhere."""
+    """You choose from the known tokens: the longest one at each place, or as few as possible. Byte-pair encoding
+    replays the merges instead, which can lead to other tokens."""
     known = {a + b for a, b in merges}
 
     def tokens_of(tokens, merges):
@@ -106,8 +106,8 @@ def longest_match(text, merges):
 
 @text_tokens.mistake("joins whatever makes a token")
 def by_joined_text(text, merges):
-    """You join two neighbours if their joined text is a known token. The two must be a pair of `merges` themselves:
-    *ab* and *c* are not the pair of *a* and *bc*."""
+    """You join two neighbours if their joined text is a known token. The two must themselves be a pair of `merges`:
+    *ab* and *c* make the same text as *a* and *bc*, but are another pair."""
     known = [a + b for a, b in merges]
 
     def tokens_of(tokens, merges):
@@ -120,8 +120,8 @@ def by_joined_text(text, merges):
 
 @text_tokens.mistake("keeps a piece that is a token")
 def whole_pieces_first(text, merges):
-    """You keep a piece whole if it is a known token. The merges may not lead to it from single characters: an older
-    pair may take one of its letters first. Always replay the merges."""
+    """You keep a piece whole if it is a known token. The merges do not always lead to it from single characters,
+    because an older pair can use one of its letters first. Always replay the merges."""
     known = {a + b for a, b in merges}
 
     def tokens_of(tokens, merges):
