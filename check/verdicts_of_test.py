@@ -19,8 +19,8 @@ def bound_key(key: Key, own: Mapping[str, Any]) -> Key:
 def with_rejections(key: Key, outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Return the outcomes of an exercise, where a test's exceptions count as rejections; see `rejection`.
 
-    If a test rejects a right function in one aspect, it does so in all. No verdict should depend on what the test saw
-    before: a test that knows nothing could otherwise accept the first function and all others with its values.
+    If a test rejects a right function in one aspect, the rejection counts in all aspects. Otherwise, a test that knows
+    nothing could accept the first function of each aspect and all others with its values.
     """
     if not key.tests:
         return list(outcomes)

@@ -31,9 +31,9 @@ def functions_to_test(
 
     In a secret key the order is drawn, so that a test cannot count which function comes next. The first right function
     has any place among the wrong ones, and the other right ones come last. So a test meets the right values again only
-    after it has judged all wrong functions. Each aspect begins in a new process, and a test that rejects a right
-    function in one aspect does so in all. To remember the right values, a test has to guess in each aspect which
-    function is right.
+    after it has judged all wrong functions. Each aspect begins in a new process, and the rejection of a right function
+    in one aspect counts in all. To remember the right values, a test has to guess in each aspect which function is
+    right.
 
     Args:
         draw: the aspect's.

@@ -32,6 +32,6 @@ def _write_package(course: Path, chapter: str) -> None:
     from autograder.gradescope.package import write_package
 
     package = write_package(course, chapter)
-    print(f"  for Gradescope: {package.path}, {package.points:g} points. Publish it nowhere: it contains solutions.")
+    print(f"  for Gradescope: {package.path}, {package.points:g} points. Never publish it: it contains solutions.")
     for name, points in package.texts.items():
         print(f"  graded by hand there: `{name}`, {points:g} points")

@@ -33,7 +33,7 @@ class Package:
 
 
 def write_package(course: Path, chapter: str) -> Package:
-    """Write the zip file for a released chapter, which only its owner can read. Raises NotReleased."""
+    """Write the zip file for a released chapter, readable only by its owner. Raises NotReleased."""
     released, voids = load_handout(course, chapter), load_voids(course, chapter)
     path = course / "gradescope" / f"{chapter}_autograder.zip"
     path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -49,7 +49,7 @@ def _contents(course: Path, released: Handout, voids: Voids) -> dict[str, bytes]
     in_pytorch = any(isinstance(exercise.reference, type) for exercise in exercises_by_name(chapter).values())
     published = (f"release/{chapter}.zip", f"release/{chapter}/{chapter}.ipynb")
     kinds = {cell: Void(void.kind) for cell, void in voids.cells.items()}  # without points of students
-    # A seed of its own, because the course's seed decides the cases of all chapters, and stays with the instructor.
+    # A seed of its own: the course's seed decides the cases of all chapters, so it stays with the instructor.
     seed = case_seed(secret_seed(course), chapter, "gradescope", "")
     return {
         **{path.relative_to(REPO).as_posix(): path.read_bytes() for path in _code(chapter)},

@@ -16,7 +16,7 @@ from autograder.grading.submitted_file import read_file
 from autograder.sandbox import SandboxUnavailable
 from autograder.scores.voids import load_voids
 
-# What counts if the grader is killed, or may not grade. The reason is in the output, which only instructors see.
+# The result if the grader is killed or fails. The reason is in the autograder output, which only instructors see.
 NOT_GRADED = {
     "score": 0,
     "output": "This submission could not be graded, so it has no score yet. Please tell your instructor.",
@@ -40,7 +40,7 @@ def main() -> None:
 def graded(course: Path, submission: Path) -> dict[str, Any]:
     """Return what results.json says about a submission.
 
-    Student code runs in bubblewrap or, if the container allows no namespaces, as another user. It never has our rights.
+    Student code runs in bubblewrap or, if the container allows no namespaces, as another user, never with our rights.
 
     Raises SandboxUnavailable, MachineTooBusy.
     """
@@ -61,7 +61,7 @@ def graded(course: Path, submission: Path) -> dict[str, Any]:
 
 
 def notebook_in(submission: Path, chapter: str) -> Path:
-    """Return the path of the submitted notebook: the one with the chapter's name, unless there is only another."""
+    """Return the path of the only notebook, or else of the one with the chapter's name."""
     named, notebooks = submission / f"{chapter}.ipynb", list(submission.rglob("*.ipynb"))
     return notebooks[0] if len(notebooks) == 1 else named
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Gradescope runs this file as root when it builds the image. Ubuntu 22.04's own Python is too old, but it has 3.11, too.
+# Gradescope runs this file as root when it builds the image. Ubuntu 22.04's own Python is too old, but it offers 3.11.
 set -e
 cd "$(dirname "$0")"
 export DEBIAN_FRONTEND=noninteractive

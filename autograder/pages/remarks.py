@@ -14,7 +14,7 @@ _REMARK = re.compile(r"\s*line\s+(\d{1,4})\s*:\s*(\S.*)", re.IGNORECASE)
 
 
 def separate(comment: str, source: str) -> tuple[dict[int, list[str]], str]:
-    """Return a comment's remarks by line number, and the rest of the comment, with remarks on missing lines."""
+    """Return a comment's remarks by line number, and its rest, which keeps remarks on lines that do not exist."""
     existing = range(1, len(_lines(source)) + 1)
     remarks: dict[int, list[str]] = {}
     rest = []

@@ -27,7 +27,7 @@ from autograder.sandbox.warm import sandboxes
 from check import bundle_data
 
 KINDS = ("bwrap", "user", "none")
-# The user of the kind "user", without an account. Only one process at a time belongs to it.
+# The user id for the kind "user", which belongs to no account. Only one process at a time has it.
 _USER = 64_321
 
 

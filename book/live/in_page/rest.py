@@ -1,4 +1,4 @@
-"""Import the modules of Python and NumPy that a page does not load at its start: all of them with the first."""
+"""Import modules of Python and NumPy that a page does not load at its start. The first import loads all of them."""
 
 import json
 import shutil
@@ -8,7 +8,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 HERE = Path(__file__).parent
-FOLDER = "/rest"  # the archive is unpacked here. In it, a module has the path that it would have in Pyodide
+FOLDER = "/rest"  # of the unpacked archive, in which a module has the path that it would have in Pyodide
 
 
 class Finder:
@@ -26,5 +26,5 @@ class Finder:
 
 
 def install() -> None:
-    """Let Python look there after all other places."""
+    """Let Python look for modules there, after all other places."""
     sys.meta_path.append(Finder(json.loads((HERE / "rest.json").read_text(encoding="utf-8"))))

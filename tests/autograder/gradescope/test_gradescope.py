@@ -134,7 +134,7 @@ def test_the_zip_file_has_its_scripts_at_the_root_and_no_secret_of_the_course(pa
     assert not any(str(secret_seed(course)).encode() in content for content in files.values())
     assert not [name for name in files if re.search("gradebook|exercises/backward|^course/(roster|submitted)", name)]
     assert main(["release", CHAPTER, "--to", "gradescope", "--course", str(course)]) == 0
-    assert f"{package}, 22 points. Publish it nowhere" in capsys.readouterr().out
+    assert f"{package}, 22 points. Never publish it" in capsys.readouterr().out
     with zipfile.ZipFile(package) as archive:
         assert files == {name: archive.read(name) for name in archive.namelist()}
 

@@ -1,18 +1,18 @@
 // Turn a chapter's rubric into buttons, below the text that it is for.
 //
 // A rubric is a table with a row for each part of the text and a column for each level: "3 points", "2 points", and so
-// on. A button writes its level into the comment, as a line, and takes it out again. These lines are all that is
-// remembered. The score is entered as soon as every part has a level, so that a half-read text stays open.
+// on. A click adds a level to the comment, as a line, and a second click removes it. Only these lines are stored. The
+// score is entered as soon as every part has a level, so that a half-read text stays open.
 (() => {
   const pointsIn = (head) => /^([\d.]+) points?$/.exec(head.textContent.trim())?.[1];
 
-  /** Return the points of each level; undefined for a table that is no rubric. */
+  /** Return the points of each level; undefined for a table that is not a rubric. */
   function levelsOf(table) {
     const points = [...table.rows[0].cells].slice(1).map(pointsIn);
     return points.length && points.every(Boolean) ? points.map(Number) : undefined;
   }
 
-  /** Return the Markdown of a place in the table. */
+  /** Return the Markdown of one of the table's cells. */
   function markdown(place) {
     const marks = {CODE: "`", EM: "*"};
     const marked = (node) => [marks[node.nodeName], node.textContent, marks[node.nodeName]].join("");
