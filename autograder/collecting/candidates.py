@@ -12,6 +12,7 @@ Skipped = tuple[Entry, str]  # a file that is not collected, and the reason
 class Candidate:
     """A file of a download, and the student who handed it in.
 
+    upload: the name in the download of the zip file that holds it, or of the file itself.
     when: of two candidates of a student, the one with the larger `when` was handed in later; equal if the order is
     unknown.
     """
@@ -19,9 +20,18 @@ class Candidate:
     entry: Entry
     student: str
     name: ParsedName
+    upload: str
     when: tuple[float, ...]
 
     @property
     def own_name(self) -> str:
         """The name that the student gave the file."""
-        return self.entry.name.rsplit("/", 1)[-1].removeprefix(f"{self.name.prefix}_")
+        return self._own(self.entry.name)
+
+    @property
+    def own_place(self) -> str:
+        """The name that the student gave the file, and that of the zip file that holds it."""
+        return self.own_name if self.upload == self.entry.name else f"{self.own_name} in {self._own(self.upload)}"
+
+    def _own(self, name: str) -> str:
+        return name.rsplit("/", 1)[-1].removeprefix(f"{self.name.prefix}_")

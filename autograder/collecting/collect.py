@@ -6,7 +6,7 @@ merged, and no file is written under a name from the download. A submission that
 """
 
 import tempfile
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -17,7 +17,7 @@ from autograder.collecting.file_prefixes import save_prefixes
 from autograder.collecting.find_students import Found, find_students
 from autograder.collecting.late_labels import save_times_of_labels, times_of_labels
 from autograder.collecting.latest_notebooks import Latest, latest_notebooks
-from autograder.collecting.zip_or_folder import HIDDEN, NO_NOTEBOOK, Unreadable, open_download
+from autograder.collecting.zip_or_folder import HIDDEN, NO_NOTEBOOK, Entry, Unreadable, open_download
 from autograder.course.handout import load_handout
 from autograder.course.regrade_requests import FILE
 from autograder.course.roster_file import load_roster
@@ -34,7 +34,7 @@ from autograder.gradebook.submitted_folder import (
     place_unusable,
     submitted_content,
 )
-from autograder.grading.submitted_file import TooLarge
+from autograder.grading.submitted_file import NotRead
 from autograder.platforms.known_students import KnownStudent
 from autograder.platforms.sheets import Sheet
 from autograder.scores.attempts import time_in_folder
@@ -137,11 +137,12 @@ def collect(
         of_labels = {student: time for student, (time, source) in times.items() if time and source == LATE_LABEL}
         save_times_of_labels(course, chapter, of_labels)
         place(placements, coursedir)
-        requests = _requests(found, latest)
+        requests, reasons = _requests(found, latest), dict(skipped)
         for student, candidate in requests.items():
             place_requests(_content(candidate), coursedir, student)
         for student, candidates in unusable.items():
-            place_unusable(*_files(candidates), without_notebook[student][0], coursedir, student)
+            files = {one.own_name: _content(one) for one in candidates[:MAX_UNUSABLE]}
+            place_unusable(files, _not_read(candidates, reasons), without_notebook[student][0], coursedir, student)
     gather(course, chapter, gradable(released))  # a later file may replace these
     names = {student: latest.chosen[student][0].name for student in placements}
     names |= {student: candidates[0].name for student, candidates in unusable.items()}
@@ -202,10 +203,14 @@ def _requests(found: Found, latest: Latest) -> dict[str, Candidate]:
     return requests
 
 
-def _files(candidates: Sequence[Candidate]) -> tuple[dict[str, bytes], TooLarge | None]:
-    """Name -> content of a student's files, and the first that was too large, if there is one."""
-    too_large = (TooLarge(one.own_name, one.entry.n_bytes) for one in candidates if one.entry.too_large)
-    return {one.own_name: _content(one) for one in candidates[:MAX_UNUSABLE]}, next(too_large, None)
+def _not_read(candidates: Iterable[Candidate], reasons: Mapping[Entry, str]) -> NotRead | None:
+    """The first of a student's files that could be a notebook and was skipped, with the reason, if there is one."""
+    for one in candidates:
+        if one.entry.too_large:
+            return NotRead(one.own_name, one.entry.n_bytes)
+        if reasons[one.entry] != NO_NOTEBOOK:
+            return NotRead(one.own_place, one.entry.n_bytes, reasons[one.entry])
+    return None
 
 
 def _content(candidate: Candidate) -> bytes:

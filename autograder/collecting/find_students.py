@@ -40,7 +40,7 @@ class Found:
         for entry in inner:
             # The files in Moodle's zip file have the time of the download.
             when = {"canvas": name.order, "moodle": ()}.get(self.layout.platform, (entry.written,))
-            candidate = Candidate(entry, student, name, when)
+            candidate = Candidate(entry, student, name, outer.name, when)
             if not entry.problem:
                 self.candidates.append(candidate)
                 continue

@@ -27,7 +27,7 @@ _COMMAND = re.compile(r"^get_ipython\(\)\..*\n?", re.M)
 
 
 class ScriptTooLarge(Exception):
-    """A Python file was made from a notebook and is too large to convert back; the message says what to do."""
+    """A Python file was made from a notebook and is too large to convert back; the message says the limits."""
 
 
 def notebook_of(script: bytes, released: Handout) -> bytes | None:
@@ -45,7 +45,7 @@ def notebook_of(script: bytes, released: Handout) -> bytes | None:
         return None
     if len(script) > MAX_BYTES or len(_BEGINNING.findall(text)) > MAX_CELLS:
         limits = f"{MAX_BYTES // 1000} kB or {MAX_CELLS:,} cells"
-        raise ScriptTooLarge(f"a script of more than {limits}, which is not read: ask for the notebook itself")
+        raise ScriptTooLarge(f"a script of more than {limits}, which is not read")
     if exported:
         sources = _EXPORTED.split(_COMMAND.sub("", text))[1:]
         cells = [new_code_cell(source.strip("\n")) for source in sources if source.strip()]

@@ -109,7 +109,7 @@ def _entry_in_zip(info: zipfile.ZipInfo, archive: zipfile.ZipFile, not_text: boo
 
 
 def _problem_in_zip(info: zipfile.ZipInfo) -> str:
-    return "encrypted" if info.flag_bits & 1 else _problem(name_of(info), info.file_size)
+    return "it is encrypted" if info.flag_bits & 1 else _problem(name_of(info), info.file_size)
 
 
 def _unzip(info: zipfile.ZipInfo, archive: zipfile.ZipFile) -> bytes:

@@ -15,7 +15,7 @@ from autograder.course.files import replacing
 from autograder.course.regrade_requests import FILE as REQUESTS
 from autograder.course.regrade_requests import MAX_BYTES as MAX_REQUESTS
 from autograder.gradebook.coursedir import student_file
-from autograder.grading.submitted_file import OF_NBGRADER, TOO_LARGE, TooLarge
+from autograder.grading.submitted_file import NOT_READ, OF_NBGRADER, NotRead
 from autograder.scores.hand_in_times import TIMESTAMP, timestamp_text
 
 MAX_NAME = 100  # bytes of the name of an unusable file that are kept
@@ -65,7 +65,7 @@ def place(placements: Mapping[str, Placement], coursedir: CourseDirectory) -> No
 
 def place_unusable(
     files: Mapping[str, bytes],
-    too_large: TooLarge | None,
+    not_read: NotRead | None,
     handed_in: datetime | None,
     coursedir: CourseDirectory,
     student: str,
@@ -74,14 +74,14 @@ def place_unusable(
 
     Args:
         files: name -> content.
-        too_large: the file that was too large to collect, if there is one.
+        not_read: the file that could not be read, if there is one.
         handed_in: in UTC; None if unknown. Points of a void exercise, or given by hand, may be late.
     """
     notebook = student_file(coursedir, "submitted", student)
     notebook.parent.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (notebook.parent / _unusable_name(name)).write_bytes(content)
-    record_too_large(notebook.parent, too_large)
+    record_not_read(notebook.parent, not_read)
     _write_time(handed_in, notebook)
 
 
@@ -89,7 +89,7 @@ def _unusable_name(name: str) -> str:
     """The name for a file that is not a notebook: like the student's, but with no meaning for a program."""
     printable = "".join(character if character.isprintable() else "?" for character in name)
     end = printable.encode()[-MAX_NAME:].decode(errors="ignore")
-    has_meaning = end.endswith(".ipynb") or end in ("", ".", "..", *OF_NBGRADER, TOO_LARGE)
+    has_meaning = end.endswith(".ipynb") or end in ("", ".", "..", *OF_NBGRADER, NOT_READ)
     return f"{end} (not usable)" if has_meaning else end
 
 
@@ -100,9 +100,9 @@ def place_requests(content: bytes, coursedir: CourseDirectory, student: str) -> 
     path.write_bytes(content[: MAX_REQUESTS + 1])
 
 
-def record_too_large(folder: Path, file: TooLarge | None) -> None:
-    """Record in a submission's folder that a file was too large to collect; None removes an earlier record."""
-    path = folder / TOO_LARGE
+def record_not_read(folder: Path, file: NotRead | None) -> None:
+    """Record in a submission's folder that a file could not be read; None removes an earlier record."""
+    path = folder / NOT_READ
     if file:
         path.write_bytes(msgspec.json.encode(file))
     else:

@@ -8,24 +8,25 @@ from pathlib import Path
 
 import msgspec
 
-from check.words import listed, quoted, size
+from check.words import listed, quoted, shown, size
 
 MAX_BYTES = 200_000_000
 EMPTY = "is empty: hand in the notebook."
 SECRET = "submission_secret.txt"  # nbgrader makes the name of a student's feedback from its content
 OF_NBGRADER = ("timestamp.txt", SECRET)  # what nbgrader puts beside a submitted notebook
-TOO_LARGE = "too_large.json"  # what we put there instead of a file that was too large to collect
+NOT_READ = "too_large.json"  # what we put there instead of a file that could not be read, at first only for its size
 CLEAR = (
     "Clear the outputs of all cells (and run `hand_in` again if it is there), save the notebook, and hand it in again."
 )
 
 
 @dataclass(frozen=True)
-class TooLarge:
-    """A file that was too large to collect: its name, which the student chose, and its size."""
+class NotRead:
+    """A file that could not be read: its name, which the student chose, its size, and why; "" if it was too large."""
 
     name: str
     n_bytes: int
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,21 +83,21 @@ def _opened(path: Path) -> tuple[int, int]:
 
 
 def _missing(path: Path) -> str:
-    if record := _too_large_record(path.with_name(TOO_LARGE)):
-        return _too_large(record.name, record.n_bytes)
+    hand_in = f"Hand in {path.name}, the notebook that you worked in, as Jupyter saves it."
+    if record := _record(path.with_name(NOT_READ)):
+        if not record.why:
+            return _too_large(record.name, record.n_bytes)
+        return f"{quoted(record.name)} could not be used: {shown(record.why, 300)}. {hand_in}"
     entries = path.parent.iterdir() if path.parent.is_dir() else ()
     names = sorted(entry.name for entry in entries if entry.name not in OF_NBGRADER)
     content = f"it holds {listed(map(quoted, names))}" if names else "it is empty"
-    return (
-        f"There is no {path.name} in the submission; {content}. Hand in {path.name}, the notebook that you worked in, "
-        "as Jupyter saves it."
-    )
+    return f"There is no {path.name} in the submission; {content}. {hand_in}"
 
 
-def _too_large_record(path: Path) -> TooLarge | None:
-    """Return the record of a file that was too large, or None if there is no such record."""
+def _record(path: Path) -> NotRead | None:
+    """Return the record of a file that could not be read, or None if there is no such record."""
     try:
-        return msgspec.json.decode(read_file(path).raw, type=TooLarge) if path.exists() else None
+        return msgspec.json.decode(read_file(path).raw, type=NotRead) if path.exists() else None
     except msgspec.DecodeError:
         return None
 

@@ -24,8 +24,8 @@ from nbgrader.utils import parse_utc
 
 from autograder.course.regrade_requests import FILE as REQUESTS
 from autograder.gradebook.coursedir import quiet_log
-from autograder.gradebook.submitted_folder import record_too_large
-from autograder.grading.submitted_file import MAX_BYTES, SECRET, TooLarge
+from autograder.gradebook.submitted_folder import record_not_read
+from autograder.grading.submitted_file import MAX_BYTES, SECRET, NotRead
 from autograder.scores.hand_in_times import TIMESTAMP
 from check.words import listed, shown
 
@@ -64,7 +64,7 @@ class CollectFromOwners(ExchangeCollect):
                     if name == REQUESTS and error.errno == errno.ENOENT:
                         continue
                     if name == notebook and isinstance(error, _TooLargeError):
-                        record_too_large(Path(dest), TooLarge(name, error.n_bytes))
+                        record_not_read(Path(dest), NotRead(name, error.n_bytes))
                     self.log.error("%s in %s is not collected: %s", name, shown(src), error.strerror or error)
         finally:
             os.close(folder)

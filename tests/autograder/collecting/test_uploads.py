@@ -16,6 +16,8 @@ from nbconvert import PythonExporter
 from autograder.cli.main import main
 from autograder.collecting.latest_notebooks import MAX_NOTEBOOKS
 from autograder.collecting.scripts import ScriptTooLarge, notebook_of
+from autograder.grading.submitted_file import read_file
+from tests.autograder.collecting.test_damaged_uploads import ENCRYPTED, LZMA
 from tests.conftest import CHAPTER
 
 pytestmark = pytest.mark.grading
@@ -312,6 +314,22 @@ def test_a_later_upload_replaces_one_that_was_too_large(course, too_large, colle
     assert [path.name for path in (course / "submitted/participant-1" / CHAPTER).iterdir()] == [f"{CHAPTER}.ipynb"]
 
 
+@pytest.mark.parametrize(("content", "words"), [
+    (ENCRYPTED, "“01_attention.ipynb in all.zip” could not be used: it is encrypted. Hand in"),
+    (LZMA, "“01_attention.ipynb in all.zip” could not be used: it cannot be unpacked: "),
+    (b"Rar!", "“all.zip” could not be used: it cannot be unpacked: File is not a zip file. Hand in"),
+    (zipped({"b.ipynb": '{"cells": [{"metadata": {"nbgrader": {"grade_id": "masked_softmax"}}}]}'}),
+     "“b.ipynb in all.zip” could not be used: it is the notebook of 03_masking, not of 01_attention. Hand in"),
+], ids=["encrypted", "damaged", "no zip file", "another chapter"])  # fmt: skip
+@pytest.mark.parametrize("upload", [f"{ADA}/all.zip", "ada_1_10_all.zip"], ids=["moodle", "canvas"])
+def test_an_upload_that_could_not_be_used_gets_a_page_with_its_name_and_the_reason(
+    course, collect, upload, content, words
+):
+    collect({upload: content})
+    (folder,) = course.glob(f"submitted/*/{CHAPTER}")
+    assert words in read_file(folder / f"{CHAPTER}.ipynb").trouble
+
+
 @pytest.mark.parametrize("name", ["too_large.json", "timestamp.txt"])
 def test_no_upload_can_pretend_to_have_been_too_large(course, collect, capsys, name):
     collect({f"{ADA}/{name}": b'{"name": "x", "n_bytes": 999000000}'})
@@ -327,7 +345,7 @@ def test_a_script_that_is_too_large_is_named_with_the_limit(course, collect):
     """A large Python file that was not made from a notebook is just another file."""
     code, out = collect({f"{ADA}/work.py": LARGE["percent"], "Bob_2_assignsubmission_file/x.py": LARGE["long"]})
     assert code == 1 and "no notebook: participant-1, participant-2" in out
-    assert f"skipped: {ADA}/work.py: a script of more than 200 kB or 2,000 cells, which is not read: ask for the" in out
+    assert f"skipped: {ADA}/work.py: a script of more than 200 kB or 2,000 cells, which is not read\n" in out
     assert "x.py: not a notebook" in out
 
 

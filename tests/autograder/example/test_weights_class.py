@@ -128,7 +128,7 @@ def test_weights_count_as_an_answer_in_the_choice_of_a_notebook(graded):
     for student in ("cleared", "perfect"):
         content = graded.notebook(student).read_bytes()
         entry = Entry(f"{student}.ipynb", 0.0, len(content), "", lambda: b"")
-        read_all.append(read(Candidate(entry, "ada", ParsedName("ada"), ()), content, released))
+        read_all.append(read(Candidate(entry, "ada", ParsedName("ada"), entry.name, ()), content, released))
     assert WEIGHTS in read_all[1].answers and WEIGHTS not in read_all[0].answers
     assert choose(read_all, graded.chapter)[0] is None
 
