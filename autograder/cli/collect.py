@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,11 +90,9 @@ def _print(collected: Collected, submitted: Path, in_full: bool) -> None:
             f"not in the roster, or withdrawn: {named(collected.strangers)}: exports to the platform's "
             "table leave them out; `autograder roster` imports a newer table"
         )
-    for file, reason in collected.superseded:
-        print(f"superseded: {shown(file)}: {shown(reason)}")
-    for upload, reason, files in _by_upload(collected, in_full):
-        such_as = f"{count(len(files), 'file')}, such as {shown(files[0])}: " if len(files) > 1 else ""
-        print(f"skipped: {shown(upload if such_as else files[0])}: {such_as}{shown(reason, 300)}")
+    for what, files in (("superseded", collected.superseded), ("skipped", collected.skipped)):
+        for line in _folded(files, collected.root, in_full):
+            print(f"{what}: {line}")
     if collected.unusable:
         print(
             f"no notebook: {named(collected.unusable)}: `autograder grade` gives them 0 points and a page that says "
@@ -112,13 +110,21 @@ def _print(collected: Collected, submitted: Path, in_full: bool) -> None:
     print(f" + {len(collected.requests)} with regrade requests" if collected.requests else "")
 
 
-def _by_upload(collected: Collected, in_full: bool) -> list[tuple[str, str, list[str]]]:
-    """Return (upload, reason, skipped files) for each upload. A file that could be a notebook is on its own."""
+def _folded(files: Iterable[tuple[str, str]], root: str, in_full: bool) -> Iterator[str]:
+    """Yield "file: reason" for each of the files or, unless in full, for the files with the same reason together."""
     from autograder.collecting.zip_or_folder import HIDDEN, NO_NOTEBOOK
+    from check.words import listed, shown
 
-    files: dict[tuple[str, str], list[str]] = {}
-    upload = re.compile(rf"(?:.*?\.zip|{re.escape(collected.root)}[^/]+)(?=/)", re.I | re.S)
-    for file, reason in collected.skipped:
-        folds = not in_full and reason in (NO_NOTEBOOK, HIDDEN) and upload.match(file)
-        files.setdefault((folds[0] if folds else file, reason), []).append(file)
-    return [(*key, names) for key, names in files.items()]
+    of_reason: dict[str, list[str]] = {}
+    for file, reason in files:
+        of_reason.setdefault(reason, []).append(file)
+    upload = re.compile(rf"(?:.*?\.zip|{re.escape(root)}[^/]+)(?=/)", re.I | re.S)
+    for reason, names in of_reason.items():
+        if in_full or len(names) == 1:
+            yield from (f"{shown(name)}: {shown(reason, 300)}" for name in names)
+            continue
+        # A file that could be a notebook has its own name, and any other one that of its upload.
+        folds = reason in (NO_NOTEBOOK, HIDDEN)
+        places = dict.fromkeys(match[0] if folds and (match := upload.match(name)) else name for name in names)
+        more = "; --all names them" if len(places) > MAX_NAMES else ""
+        yield f"{len(names)} files: {listed(map(shown, places), MAX_NAMES)}{more}: {shown(reason, 300)}"

@@ -64,7 +64,7 @@ def choose(all_read: Sequence[Read], chapter: str) -> tuple[Read | None, list[tu
 
 
 def _others(all_read: Iterable[Read], best: Sequence[Read], chapter: str) -> Iterator[tuple[Read, str]]:
-    chosen, student = best[0], best[0].candidate.student
+    chosen = best[0]
     name = chosen.candidate.entry.name
     for one in all_read:
         if any(one is other for other in best):
@@ -74,7 +74,7 @@ def _others(all_read: Iterable[Read], best: Sequence[Read], chapter: str) -> Ite
         elif chosen.answers and not one.answers:
             yield one, f"it holds no answer, but {name} does"
         elif one.candidate.when < chosen.candidate.when:
-            yield one, f"{student} handed in another one later"
+            yield one, "this student handed in another one later"
         elif one.ran < chosen.ran:
             yield one, f"its cells ran before those of {name}"
         else:

@@ -119,7 +119,7 @@ def collect(
             written = candidate.entry.written
             effect = effect_of(path, written, coursedir, student)
             if effect == "older":
-                skipped.append((candidate.entry, f"older than the submission that {student} already has in the course"))
+                skipped.append((candidate.entry, "older than this student's submission in the course"))
                 continue
             handed_in, source = handed_in_at(candidate)
             in_time = source == LATE_LABEL and not candidate.name.late
@@ -199,7 +199,7 @@ def _requests(found: Found, latest: Latest) -> dict[str, Candidate]:
     for student, candidates in found.requests.items():
         requests[student] = max(candidates, key=lambda one: one.when)
         others = [one.entry.name for one in candidates if one is not requests[student]]
-        latest.superseded += [(name, f"{student} handed in another {FILE}") for name in others]
+        latest.superseded += [(name, f"this student handed in another {FILE} later") for name in others]
     return requests
 
 

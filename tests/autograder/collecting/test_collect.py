@@ -68,7 +68,7 @@ def test_two_students_with_one_name_stay_two(course, zipped, capsys):
     code, _ = collect(course, zipped(files), capsys)
     assert code == 0 and submitted(course) == {"participant-11": b"a", "participant-12": b"b"}
     code, printed = collect(course, zipped(files), capsys, "--by-name")
-    assert code == 1 and printed.out.count("2 participants have this name") == 2
+    assert code == 1 and "2 files: " in printed.out and printed.out.count("2 participants have this name") == 1
 
 
 def test_blind_marking_places_all_participants(course, zipped, roster, capsys):
@@ -254,7 +254,7 @@ def test_two_groups_with_one_name_are_not_guessed(course, zipped, worksheet, cap
     worksheet.write_text(TEAMS)
     files = {MOODLE.format("Group A", 7): b"a", MOODLE.format("Group A", 8): b"b"}
     code, printed = collect(course, zipped(files), capsys, "--table", worksheet)
-    assert code == 1 and submitted(course) == {} and printed.out.count("two groups have this name") == 2
+    assert code == 1 and submitted(course) == {} and printed.out.count("two groups have this name") == 1
 
 
 def test_without_a_roster_the_worksheet_gives_the_ids(course, zipped, worksheet, capsys):
@@ -285,7 +285,7 @@ def test_of_canvass_uploads_the_last_counts(course, zipped, capsys):
     code, printed = collect(course, zipped(files), capsys)
     assert code == 0 and submitted(course) == {"123": b"second", "124": b"e"}
     assert "marked as late by the platform: 124" in printed.out
-    assert "superseded: lovelaceada_123_10_01_attention.ipynb: 123 handed in another one later" in printed.out
+    assert "superseded: lovelaceada_123_10_01_attention.ipynb: this student handed in another one later" in printed.out
     assert "4 files = 2 placed + 1 skipped + 1 superseded" in printed.out
 
 
@@ -314,7 +314,7 @@ def test_endings_nested_folders_and_files_that_programs_leave(course, zipped, ca
     code, printed = collect(course, zipped({f"download/{name}": content for name, content in files.items()}), capsys)
     assert submitted(course) == {"participant-1": b"ada", "participant-2": b"bob", "participant-3": b"cleo"}
     assert (
-        printed.out.count("a hidden file that a program made") == 2 and "onlinetext.html: not a notebook" in printed.out
+        printed.out.count("a hidden file that a program made") == 1 and "onlinetext.html: not a notebook" in printed.out
     )
     assert code == 1 and "not in a place where Moodle puts" in printed.out
     assert "7 files = 3 placed + 4 skipped + 0 superseded" in printed.out
@@ -329,7 +329,7 @@ def test_the_notebook_of_another_chapter_is_skipped(course, zipped, contents, ca
              "bob/01_attention.ipynb": other.read_bytes()}  # fmt: skip
     code, printed = collect(course, zipped(files), capsys)
     assert code == 1 and submitted(course) == {"ada": contents["perfect"]}
-    assert printed.out.count("it is the notebook of 02_other, not of 01_attention") == 2
+    assert "bob/01_attention.ipynb: it is the notebook of 02_other, not of 01_attention" in printed.out
     assert "4 files = 1 placed + 2 skipped + 1 superseded" in printed.out
 
 
@@ -351,7 +351,7 @@ def test_a_later_download_replaces_and_keeps_the_earlier_one(course, zipped, cap
     assert submitted(course) == {"ada": b"second", "bob": b"b"}
     assert [copy.read_bytes() for copy in (course / "replaced/ada" / CHAPTER).iterdir()] == [b"first"]
     code, printed = collect(course, zipped({path: b"first"}, 2025), capsys)
-    assert code == 1 and "ada/01_attention.ipynb: older than the submission that ada already has" in printed.out
+    assert code == 1 and "ada/01_attention.ipynb: older than this student's submission in the course" in printed.out
     assert submitted(course)["ada"] == b"second"
 
 
@@ -431,14 +431,14 @@ def test_no_name_in_a_download_can_imitate_our_output(course, zipped, capsys):
     files = {"x.ipynb\nnew: 1 (eve)": b"x", "\x1b[2Knew: 2.ipynb": b"x", "bob/01_attention.ipynb": b"b"}
     _, printed = collect(course, zipped(files), capsys)
     assert [line for line in printed.out.splitlines() if line.startswith("new: ")] == ["new: 1 (bob)"]
-    assert r"skipped: x.ipynb\nnew: 1 (eve)" in printed.out and r"skipped: \x1b[2Knew: 2.ipynb" in printed.out
+    assert r"skipped: 2 files: x.ipynb\nnew: 1 (eve) and \x1b[2Knew: 2.ipynb: " in printed.out
 
 
 def test_a_limit_keeps_one_student_from_filling_the_disk(course, zipped, monkeypatch, capsys):
     files = {f"ada/{number:02}.ipynb": b"%d" % number for number in range(25)} | {"bob/01_attention.ipynb": b"b"}
     code, printed = collect(course, zipped(files), capsys)
     assert code == 1 and set(submitted(course)) == {"ada", "bob"}
-    assert printed.out.count("more than the limit of 20 notebooks and 200 MB") == 5
+    assert "skipped: 5 files: " in printed.out and "more than the limit of 20 notebooks and 200 MB" in printed.out
     monkeypatch.setattr("autograder.collecting.latest_notebooks.MAX_BYTES", 3)
     files = {"cleo/a.ipynb": b"12", "cleo/b.ipynb": b"34", "dan/b.ipynb": b"d"}
     code, printed = collect(course, zipped(files), capsys)
