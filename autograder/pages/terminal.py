@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from types import MappingProxyType
 
@@ -14,7 +15,7 @@ from autograder.scores.marks import Marks
 from autograder.scores.rows import StudentRow
 from autograder.scores.voids import Voids
 from check.scoring import Result
-from check.words import count, shown
+from check.words import count, listed, shown
 
 
 def class_table(
@@ -43,7 +44,10 @@ def class_table(
         table.append([shown(row.student), *name, *_scores(marks_shown[row.student], [*checks, *by_hand], voids)])
     parts = [tabulate(table, headers=heads, floatfmt="g", disable_numparse=[0, 1] if names else [0])]
 
-    differences = {row.student: "; ".join(marks_shown[row.student].differences(row.report, voids)) for row in rows}
+    differences = {
+        row.student: "; ".join(replace(marks_shown[row.student], penalty=0.0).differences(row.report, voids))
+        for row in rows
+    }
     parts += ["\n".join(voids.sentences)] if voids.sentences else []
     sections = {
         "Several attempts:": {row.student: row.about_attempts for row in rows},
@@ -55,10 +59,21 @@ def class_table(
         about = [(_with_name(student, names), sentence) for student, sentence in sentences.items() if sentence]
         lines = [f"  {shown(student)}: {shown(sentence, 300)}" for student, sentence in about]
         parts += ["\n".join([heading, *lines])] if lines else []
+    if late := _late(marks_shown):
+        parts.append("\n".join(["Points taken off for late work:", *late]))
     if absent:
         students = (f"  {shown(_with_name(one, names))}" for one in absent)
         parts.append("\n".join(["No submission in the course:", *students]))
     return "\n\n".join(parts)
+
+
+def _late(marks: Mapping[str, Marks]) -> list[str]:
+    """Return a line for each share of the score that late work lost, because there may be many late students."""
+    students: dict[str, list[str]] = {}
+    for student, of_student in marks.items():
+        if of_student.penalty:
+            students.setdefault(f"{of_student.lost:.0%}", []).append(shown(student))
+    return [f"  {share} from {count(len(ids), 'student')}: {listed(ids)}" for share, ids in students.items()]
 
 
 def _points(result: Result, voids: Voids) -> str:

@@ -49,6 +49,11 @@ class Marks:
         """The score that counts; a penalty larger than the score takes all of it."""
         return max(0.0, self.raw - self.penalty)
 
+    @property
+    def lost(self) -> float:
+        """The share of the score that the penalty takes."""
+        return min(1.0, self.penalty / self.raw) if self.raw else float(self.penalty > 0)
+
     def differences(self, report: Report, voids: Voids) -> list[str]:
         """Return why the total differs from the computed one, in plain words; empty if it does not."""
         earned = voids.scores(report)

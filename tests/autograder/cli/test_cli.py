@@ -269,7 +269,8 @@ def test_the_table_shows_the_gradebooks_scores_and_explains_differences(course, 
     assert main(["grade", CHAPTER, "--course", str(course)]) == 0
     out = capsys.readouterr().out
     assert re.search(r"^ada +1 .* 9.5$", out, re.M)
-    assert "ada: `softmax` set by hand: 1, where grading computed 4; 9.5 taken off for being late" in out
+    assert "ada: `softmax` set by hand: 1, where grading computed 4\n" in out
+    assert "Points taken off for late work:\n  50% from 1 student: ada\n" in out
 
 
 def test_progress_is_printed_line_by_line_without_a_terminal(course, hand_in, contents, capsys, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import nbformat
 import pytest
@@ -10,6 +11,7 @@ from autograder.cli.main import main
 from autograder.gradebook.queries import read_grades
 from autograder.pages.terminal import class_table
 from autograder.release.publish import publish
+from autograder.scores.marks import Mark, Marks
 from autograder.scores.voids import Voids
 from tests.autograder.gradebook.graded_course import book, comment, grade_by_hand, graded, open_gradebook, page
 from tests.autograder.release.small_repo import CHAPTER, build, by_grade_id
@@ -186,3 +188,13 @@ def test_the_class_report_counts_the_points_given_by_hand(course):
     pages = {path.name: path.read_text(encoding="utf-8") for path in (course / "report").rglob("*.html")}
     html = "".join(pages.values())
     assert "of 30 points" in html and "8 of 30 points" in html
+
+
+def test_late_students_take_one_line_for_each_share(course):
+    hand_in(course, "ada", ANSWER)
+    row = graded(course)["ada"]
+    late = {str(number): Marks({"report": Mark(None, number, None)}, number / 2) for number in range(1, 13)}
+    marks = {**late, "none": Marks(penalty=2.0)}
+    table = class_table([replace(row, student=student) for student in marks], marks)
+    assert "\n  50% from 12 students: 1, 2, 3, 4, 5, 6 and 6 more\n  100% from 1 student: none" in table
+    assert "taken off for being late" not in table
