@@ -12,7 +12,7 @@ from autograder.gradebook.coursedir import open_coursedir
 from autograder.gradebook.engine import usable_gradebook
 from autograder.gradebook.enrolment import enrol
 from autograder.gradebook.queries import known_students
-from autograder.platforms.known_students import KnownStudent
+from autograder.platforms.known_students import KnownStudent, is_participant
 from autograder.platforms.roster_ids import Assigned, assign_ids, choose_id_column
 from autograder.platforms.rosters import read_roster
 from autograder.platforms.sheets import read_sheet
@@ -34,8 +34,11 @@ class Imported:
 
     @property
     def not_listed(self) -> tuple[KnownStudent, ...]:
-        """The enrolled students whom the table does not list."""
-        return tuple(student for student in self.assigned.not_listed if not student.withdrawn)
+        """The enrolled students whom the table does not list, without Moodle's participants, whom no table lists.
+
+        Removing participants would take the scores of a term with blind marking out of all exports.
+        """
+        return tuple(s for s in self.assigned.not_listed if not (s.withdrawn or is_participant(s.id)))
 
 
 def import_roster(table: Path, course: Path, *, ids: str = "", remove: bool = False, dry_run: bool = False) -> Imported:

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from autograder.platforms.grade_tables import Column, Grades, Person, Row
-from autograder.platforms.known_students import CANVAS_LOGIN, Directory, KnownStudent
+from autograder.platforms.known_students import CANVAS_LOGIN, Directory, KnownStudent, participant_id
 from autograder.platforms.rosters import CANVAS_IDENTIFIERS, identifiers_in, is_canvas_student, plain_name
 from autograder.platforms.sheets import Sheet, UnusableTable
 from autograder.platforms.student_finder import participants, student_of
@@ -89,7 +89,7 @@ def fill_moodle(sheet: Sheet, grades: Grades, roster: Collection[KnownStudent], 
     filled: set[str] = set()
     for number, row in listed.items():
         student, _ = student_of(sheet, row, number, directory)
-        person = people.get(student) or people.get(f"participant-{number}")
+        person = people.get(student) or people.get(participant_id(number))
         score = _scaled(person.finals[0], factor) if person else None
         if person:
             filled.add(person.id)

@@ -1,5 +1,6 @@
 """Recognise the students of a course by any identifier that a platform shows of them."""
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -48,6 +49,15 @@ class Directory:
                 id for column, value in values for key in (column, "") for id in self._ids.get((key, value), ())
             )
         )
+
+
+def participant_id(number: str) -> str:
+    """Return the id of a participant whose name Moodle hides, from the number in this assignment."""
+    return f"participant-{number}"
+
+
+def is_participant(student: str) -> bool:
+    return re.fullmatch(participant_id(r"\d+"), student) is not None
 
 
 def enrolled(students: Collection[KnownStudent]) -> set[str]:

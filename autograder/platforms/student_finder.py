@@ -14,7 +14,7 @@ from datetime import datetime
 
 from autograder.errors import UserError
 from autograder.platforms.file_names import Layout, ParsedName
-from autograder.platforms.known_students import Directory, KnownStudent
+from autograder.platforms.known_students import Directory, KnownStudent, participant_id
 from autograder.platforms.rosters import CANVAS_IDENTIFIERS, MOODLE_IDENTIFIERS, identifiers_in
 from autograder.platforms.sheets import Sheet, UnusableTable, own_zone, parse_time
 from check.words import quoted
@@ -78,7 +78,7 @@ def choose_finder(
         )
     return StudentFinder(
         "ids are Moodle's participant numbers, which are valid for this assignment only (--table FILE gives real ids)",
-        lambda name: (f"participant-{name.key}" if name.key else "", name.reason),
+        lambda name: (participant_id(name.key) if name.key else "", name.reason),
     )
 
 
@@ -186,7 +186,7 @@ def participants(sheet: Sheet) -> dict[str, list[str]]:
 
 def student_of(sheet: Sheet, row: list[str], number: str, directory: Directory) -> IdOrReason:
     """Return the id of the participant in a row of Moodle's grading worksheet, or the reason why there is none."""
-    identifiers, participant = identifiers_in(sheet, row, MOODLE_IDENTIFIERS), f"participant-{number}"
+    identifiers, participant = identifiers_in(sheet, row, MOODLE_IDENTIFIERS), participant_id(number)
     # Blind marking hides who the participants are. Those who were graded blind keep their ids when Moodle shows names:
     # a number belongs to one person in one assignment (mod/assign/locallib.php, get_uniqueid_for_user_static).
     if not identifiers or directory.find({"": participant}):
