@@ -143,7 +143,7 @@ def test_the_workflows_use_one_version_of_each_action_and_the_oldest_python():
 
 def test_the_python_of_the_pages_fits_their_wheels():
     (python,) = re.findall(r'"python": "(3\.\d+)\.', (ROOT / "book/live/assets.py").read_text(encoding="utf-8"))
-    (library,) = re.findall(r"lib/python(3\.\d+)/", (ROOT / "book/live/bytecode/make.py").read_text(encoding="utf-8"))
+    (library,) = re.findall(r"lib/python(3\.\d+)/", (ROOT / "book/live/bytecode/stored.py").read_text(encoding="utf-8"))
     assert pages_pythons() == {python} == {library}
 
 

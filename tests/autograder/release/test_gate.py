@@ -185,7 +185,7 @@ def test_a_body_that_students_have_already_is_not_a_leak():
 
 
 def secrets(seed=None):
-    return gate.Secrets(SecretBodies(SOLUTIONS), frozenset({"attention"}), seed)
+    return gate.Secrets(SecretBodies(SOLUTIONS), frozenset({"attention"}), seed=seed)
 
 
 def leaks_of(name, data, seed=None):

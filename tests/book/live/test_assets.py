@@ -124,13 +124,15 @@ def without(monkeypatch, tmp_path):
         needs={"softmax": []},
         modules={"softmax": "attention"},
         bundle="a.zip",
+        start="c.zip",
+        data={},
         bundle_with_other_keys="b.zip",
         notebook="a.ipynb",
     )
     env = SimpleNamespace(metadata={"chapters/01_attention": {KEY: page}}, all_docs={"chapters/01_attention": 0})
     store = tmp_path / "doctrees" / "live"
     store.mkdir(parents=True)
-    for name in ("a.zip", "a.ipynb"):
+    for name in ("a.zip", "c.zip", "a.ipynb"):
         (store / name).touch()
     (store / "b.zip").write_bytes(zipped({HELPERS: b"{}", "requirements.txt": b"numpy\n"}))
     folders = {"outdir": tmp_path / "html", "doctreedir": store.parent}
@@ -143,7 +145,7 @@ def test_the_build_continues_without_python_and_warns(without, capsys):
     assert scripts.prepare(without, without.env) == ["chapters/01_attention"]
     assert scripts.folder == ""
     shipped = {file.name for file in (without.outdir / "_static" / "live").iterdir()}
-    assert shipped == {"a.zip", "a.ipynb"}, "the files to download are there all the same"
+    assert shipped == {"a.zip", "c.zip", "a.ipynb"}, "the files to download are there all the same"
     warning = "*** THE EXERCISES DO NOT RUN IN THIS BUILD: no Python for the pages, could not find numpy."
     assert warning in capsys.readouterr().err
     assert scripts.prepare(without, without.env) == [], "a page that is the same is not written again"
