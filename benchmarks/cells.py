@@ -23,7 +23,6 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
-DRIVERS = ("own_solutions.py", "exercise_run.py", "steps.py")
 
 
 def solved(name):
@@ -117,7 +116,7 @@ def compared(browser, name):
         absent = mock.patch.dict(sys.modules, {"torch": None})  # as in a page
         # In the browser `check` finds its data in its own folder. Here it is the repository's `check`, without data.
         data = mock.patch.dict(os.environ, {FOLDER: str(Path(course, "check"))})
-        with worker(browser, files, DRIVERS, tried=True) as ask:
+        with worker(browser, files, tried=True) as ask:
             for line, job, cannot_run in tried:
                 started = time.monotonic()
                 in_browser = ask(job)

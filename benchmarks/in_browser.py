@@ -13,24 +13,24 @@ PAGE = """<!DOCTYPE html><title>Jobs</title><script type="module">
 const worker = new Worker("worker.js", { type: "module" });
 worker.onmessage = ({ data }) => { window[data.kind] = data; };
 const address = (path) => new URL(path, location.href).href;
-const [assets, bundle, ...drivers] = PATHS.map(address);
-worker.postMessage({ kind: "start", assets, bundle, drivers });
+const [assets, chapter, ...drivers] = PATHS.map(address);
+worker.postMessage({ kind: "start", assets, chapter, data: {}, drivers });
 window.ask = (job, tried) => { delete window.done; worker.postMessage({ id: 1, job, tried }); };
 </script>"""
+DRIVERS = ("own_solutions.py", "exercise_run.py", "rest.py", "pyodide/rest.json", "steps.py")  # as in python.js
 
 
 @contextmanager
-def worker(browser, files, drivers, own=None, tried=False):
+def worker(browser, files, own=None, tried=False):
     """Yield a function that gives a job to the worker of a page, and returns the answer.
 
     Args:
         browser: a tests.browsers.devtools.Browser.
         files: the zip file that the worker unpacks.
-        drivers: names of the Python files in the folder `in_page` that the worker runs.
-        own: name of a driver -> content that replaces it.
+        own: name of a driver, a Python file that the worker runs -> content that replaces it.
         tried: whether the jobs are cells to try, and not exercises.
     """
-    paths = json.dumps(["pyodide/", "files.zip", *drivers])
+    paths = json.dumps(["pyodide/", "files.zip", *DRIVERS])
     contents = {file.name: file.read_bytes() for file in (IN_PAGE / "worker.js", *IN_PAGE.glob("*.py"))}
     contents |= {"index.html": PAGE.replace("PATHS", paths).encode(), "files.zip": files, **(own or {})}
     contents |= {f"pyodide/{file}": data for file, data in python_files(assets.files()).items()}

@@ -6,14 +6,13 @@ The known answers of an exercise are its reference, its stub, its known mistakes
 machine and Python in Chromium judge them with the same public keys. Exercises in PyTorch are left out, because PyTorch
 does not run in a browser. The benchmark prints the answers whose verdicts differ, and then exits with code 1.
 
-This file also runs in the browser, where only NumPy, `check` and the exercises can be imported.
+This file also runs in the browser. There, its imports come before a page can load rare modules of Python, so it imports
+argparse and tempfile where it uses them.
 """
 
-import argparse
 import importlib
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 from autograder.layout import REPO, exercise_names, number_and_word
@@ -85,6 +84,7 @@ def compared(browser, chapters):
 
     browser: a tests.browsers.devtools.Browser.
     """
+    import tempfile
     from unittest.mock import patch
 
     from benchmarks.in_browser import worker
@@ -95,13 +95,15 @@ def compared(browser, chapters):
         keys = Path(folder, "keys")
         keys.mkdir()
         files = shipped(chapters, keys)
-        with worker(browser, files, ("exercise_run.py", "steps.py"), own) as ask:
+        with worker(browser, files, own) as ask:
             for chapter in chapters:
                 here = run({"chapter": chapter, "keys": str(keys)})
                 yield chapter, here, ask({"chapter": chapter, "keys": f"/course/{KEYS}"})
 
 
 def main():
+    import argparse
+
     sys.path.insert(0, str(REPO))
     from autograder.layout import chapter_names
     from book.forms.pdf import find_browser
