@@ -58,9 +58,15 @@ function fetchNow(address) {
   try {
     request.send();
   } catch {} // the status is then 0
-  if (request.status === 200) return request.response;
-  reportMissing(address, request.status ? answersWith(request) : NO_CONNECTION);
+  if (request.status === 200 && !isCut(request)) return request.response;
+  reportMissing(address, request.status > 200 ? answersWith(request) : NO_CONNECTION);
   throw new Error(`${request.status} ${address}`);
+}
+
+/** When the connection breaks, Firefox takes the bytes that have arrived for the whole file. */
+function isCut(request) {
+  const encoded = request.getResponseHeader("Content-Encoding");
+  return !encoded && request.response.byteLength < Number(request.getResponseHeader("Content-Length"));
 }
 
 async function reportParts(reader) {

@@ -390,7 +390,7 @@ def test_nbgraders_command_gives_the_same_scores(graded_class, tmp_path):
 def test_nbgraders_command_refuses_without_a_sandbox(course, hand_in, contents, monkeypatch):
     hand_in("ada", contents["perfect"])
 
-    def unavailable(bundle):
+    def unavailable(bundle, kind):
         raise SandboxUnavailable("no bubblewrap here")
 
     monkeypatch.setattr(worker, "probe", unavailable)
@@ -405,7 +405,7 @@ def test_the_sandbox_is_tried_only_if_a_report_is_missing(course, hand_in, conte
     graded(course)
     earned, tried = score(course, "ada"), []
 
-    def unavailable(bundle):
+    def unavailable(bundle, kind):
         tried.append(bundle)
         raise SandboxUnavailable("no bubblewrap here")
 

@@ -2,13 +2,12 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from autograder.layout import REPO
 from tests.patience import SECONDS
@@ -35,29 +34,27 @@ class CourseServer:
 @contextmanager
 def running(course, folder):
     """Yield the server of a course, which keeps its own files in a folder."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--ServerApp.base_url={BASE}"]
     settings = {
         "JUPYTER_CONFIG_PATH": str(REPO / "autograder/hub/deploy/formgrader"),
         "JUPYTER_RUNTIME_DIR": str(folder),
     }
     process = subprocess.Popen(
-        [*command, f"--port={port}", "--IdentityProvider.token=key"], cwd=course, env={**os.environ, **settings}
+        [*command, "--port=0", "--IdentityProvider.token=key"], cwd=course, env={**os.environ, **settings}
     )
-    server = CourseServer(port)
     try:
-        _wait_for(server, process)
-        yield server
+        yield _started(process, folder / f"jpserver-{process.pid}.json")
     finally:
         process.terminate()
         process.wait(60)
 
 
-def _wait_for(server, process):
+def _started(process, about):
+    """Return the server of a process as soon as it answers. about: the file in which it tells its port."""
     while process.poll() is None:
-        try:
-            return server("api")
-        except urllib.error.URLError:
-            time.sleep(0.1)
+        with suppress(FileNotFoundError, json.JSONDecodeError, urllib.error.URLError):
+            server = CourseServer(json.loads(about.read_text(encoding="utf-8"))["port"])
+            server("api")
+            return server
+        time.sleep(0.1)
     raise RuntimeError(f"the server ended with {process.returncode}")

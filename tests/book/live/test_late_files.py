@@ -14,6 +14,10 @@ pytestmark = pytest.mark.book
 IMPORTS = """import decimal, json.tool, unittest.mock
 print(decimal.Decimal("0.1") + 1, np.polynomial.Polynomial([1, 1])(1), np.fft.fft([1, 1])[0].real)
 """
+LOADED_IS_KEPT = """(async () => {
+  const addresses = performance.getEntriesByType("resource").map(({ name }) => name).filter((name) => name.startsWith("http"));
+  return (await Promise.all([location.href, ...addresses].map((address) => caches.match(address)))).every(Boolean);
+})()"""
 PASSES_SOFTMAX_ON = "def attention_weights(queries, keys):\n    return softmax(queries @ keys.T)\n"
 
 
@@ -69,6 +73,7 @@ def test_late_files_are_there_offline_before_python_needed_them(book, browser):
         (key,) = (book / "_build" / "html" / "_static" / "live").glob("attention_weights-*.npz")
         for file in (rest, key):
             browser.wait(KEPT.format(f"/{file.relative_to(book / '_build' / 'html')}"))
+        browser.wait(LOADED_IS_KEPT)
     page.open()
     assert page.run("softmax", IMPORTS + RIGHT).shown.startswith("1.1 2.0 2.0\n")
     assert page.run("attention_weights", PASSES_SOFTMAX_ON).shown
