@@ -15,8 +15,9 @@ IMPORTS = """import decimal, json.tool, unittest.mock
 print(decimal.Decimal("0.1") + 1, np.polynomial.Polynomial([1, 1])(1), np.fft.fft([1, 1])[0].real)
 """
 LOADED_IS_KEPT = """(async () => {
-  const addresses = performance.getEntriesByType("resource").map(({ name }) => name).filter((name) => name.startsWith("http"));
-  return (await Promise.all([location.href, ...addresses].map((address) => caches.match(address)))).every(Boolean);
+  const names = performance.getEntriesByType("resource").map(({ name }) => name);
+  const addresses = [location.href, ...names.filter((name) => name.startsWith("http"))];
+  return (await Promise.all(addresses.map((address) => caches.match(address)))).every(Boolean);
 })()"""
 PASSES_SOFTMAX_ON = "def attention_weights(queries, keys):\n    return softmax(queries @ keys.T)\n"
 
