@@ -19,7 +19,7 @@ def sum_of_squares(x: np.ndarray) -> np.floating:
 
 def weighted_sines(x: np.ndarray) -> np.floating:
     """x: any shape -> a scalar, the sum of k sin(x_k) over the entries k = 1, 2, ..."""
-    return np.sum(np.arange(1, x.size + 1).reshape(x.shape) * np.sin(x))
+    return np.sum(np.arange(1.0, x.size + 1).reshape(x.shape) * np.sin(x))
 
 
 def sum_of_cubes(x: np.ndarray) -> np.floating:

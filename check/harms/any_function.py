@@ -182,10 +182,10 @@ ANY_HARMS: dict[str, tuple[str, Callable]] = {
     "means": ("adds to each row the mean of that row of `{0}`", _adds_means),
     "batches": ("raises an exception for a batch", _refuses_batches),
     "first argument": ("returns `{0}` unchanged", _first_argument),
-    "sums": ("returns the sum of each row", _of_result(lambda array: array.sum(axis=-1, keepdims=array.ndim == 1))),
+    "sums": ("returns the sum of each row", _of_result(lambda array: np.atleast_1d(array.sum(axis=-1)))),
     "maxima": (
         "returns the largest entry of each row",
-        _of_result(lambda array: array.max(axis=-1, keepdims=array.ndim == 1)),
+        _of_result(lambda array: np.atleast_1d(array.max(axis=-1))),
     ),
     "last axes": ("exchanges the last two axes of its result", _of_result(lambda array: array.swapaxes(-1, -2))),
     "folded": (

@@ -180,10 +180,12 @@ def _equal_at(expected: np.ndarray, value: np.ndarray, axis: int, index: int) ->
 
 def proportional(expected: np.ndarray, value: np.ndarray, axis: int | None = None) -> bool:
     """Whether an array is a multiple of the expected one: by one factor, or by nonzero factors along an axis."""
-    largest = np.abs(expected).argmax(axis, keepdims=axis is not None)
+    magnitudes = np.abs(expected)
     if axis is None:
+        largest = magnitudes.argmax()
         return equal(expected * value.ravel()[largest], value * expected.ravel()[largest])
-    one, other = (np.take_along_axis(array, largest, axis) for array in (value, expected))
+    places = magnitudes.argmax(axis, keepdims=True)
+    one, other = (np.take_along_axis(array, places, axis) for array in (value, expected))
     return bool(one.all() and other.all()) and equal(expected * one, value * other)
 
 
