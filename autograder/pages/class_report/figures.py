@@ -52,9 +52,7 @@ def scores(entries: Sequence[Entry]) -> str:
     ax.annotate(f"median {median:g}", (median / step, 1), xycoords=("data", "axes fraction"),
                 xytext=(5 * side, -2), textcoords="offset points", ha="left" if side > 0 else "right", va="top",
                 color=figures.ORANGE)  # fmt: skip
-    ax.set(
-        xlim=(-0.7, len(heights) - 0.3), ylim=(0, max(int(heights.max()), 3) * 1.18), xlabel="points", ylabel="students"
-    )
+    ax.set(xlim=(-0.7, len(heights) - 0.3), ylim=(0, max(3, *heights) * 1.18), xlabel="points", ylabel="students")
     every = max(1, len(heights) // 12)
     ax.set_xticks(range(0, len(heights), every), [f"{n * step:g}" for n in range(0, len(heights), every)])
     ax.yaxis.get_major_locator().set_params(integer=True)
